@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Arena: all memory of one shard, in one region. Every reference inside is a 40-bit offset from the
+ * base, never a pointer, and nothing that is needed to interpret the arena lives outside it, so
+ * that it can be mapped again by a restarted server or a checker.
+ *
+ *   page 0          superblock (below)
+ *   page table      one descriptor per page of the capacity, committed as the arena grows
+ *   heap            page runs from a buddy allocator (Knowlton 1965): a run of n pages is cut out
+ * of the next power of two and the tail given back, so a run wastes less than a page blocks
+ * power-of-two blocks of 64..2,048 bytes: pages cut into equal blocks (slab, Bonwick 1994) segments
+ * see core/segment.h
+ *
+ * Accounting is exact: used bytes are counted by use, and are 0 again when all is freed. `limit`
+ * (maxmemory) is compared with used bytes before an allocation, so a refused request leaves nothing
+ * behind.
+ *
+ * Threads: one owner; readers of another process see a consistent arena only when the owner is dead
+ * or stopped. Memory: allocations never move and live until freed. Costs: runs O(log capacity),
+ * blocks O(1).
+ */
+#ifndef TORC_CORE_ARENA_H
+#define TORC_CORE_ARENA_H
+
+#include "core/region.h"
+
+#define TORC_ARENA_MAGIC     0x31616e6572616374ull /* "tcarena1" */
+#define TORC_ARENA_LAYOUT    1u /* changed with every change of a layout inside the arena */
+#define TORC_ARENA_REF_BITS  40u
+#define TORC_ARENA_MAX_BYTES (1ull << TORC_ARENA_REF_BITS)
+#define TORC_ARENA_DATABASES 16u
+#define TORC_BLOCK_MIN_LOG2  6u  /* 64 bytes, one cache line */
+#define TORC_BLOCK_MAX_LOG2  11u /* 2 KiB; larger powers of two are page runs */
+
+/* What memory is used for; MEMORY STATS shows one line each. */
+enum torc_use {
+    TORC_USE_INDEX,   /* buckets and directories of tables */
+    TORC_USE_ROOT,    /* roots of full hashes */
+    TORC_USE_SEGMENT, /* record segments, live and dead bytes together */
+    TORC_USE_EXTENT,  /* records too large for a segment */
+    TORC_USE_COUNT,
+};
+
+/* 0 is never a valid reference: it is the superblock. */
+#define TORC_REF_NONE 0ull
+
+struct torc_superblock; /* core/arena_private.h: magic, layout, seed, epoch, roots, free lists,
+                           streams, counters */
+
+struct torc_arena_options {
+    struct torc_region_options region;
+    uint64_t limit; /* maxmemory for used bytes, 0 = the capacity decides */
+    uint64_t hash_seed;
+    uint64_t epoch; /* of the server, told to clients */
+};
+
+struct torc_arena {
+    uint8_t *base;                 /* first, so that torc_arena_at() is one add */
+    struct torc_superblock *super; /* == base */
+    struct torc_region region;
+};
+
+/* O(1). The pointer is good until the reference is freed. */
+static inline void *torc_arena_at(const struct torc_arena *arena, uint64_t ref)
+{
+    return arena->base + ref;
+}
+
+/* Make an empty arena. -EINVAL, -ENOMEM, -ENOSPC as torc_region_open(). */
+int torc_arena_create(const struct torc_arena_options *options,
+                      struct torc_arena **out_arena) TORC_MUST_USE;
+
+/* Map a dead or stopped owner's arena read-only. -EBADMSG not an arena, -EPROTO another layout,
+ * -ENOMEM. */
+int torc_arena_open_fd(int fd, struct torc_arena **out_arena) TORC_MUST_USE;
+
+void torc_arena_destroy(struct torc_arena *arena); /* NULL is fine */
+
+/* A run of n_pages (1 or more) adjacent pages, page-aligned, contents undefined.
+ * -ENOSPC limit or capacity reached, -ENOMEM the kernel gives no pages. */
+int torc_arena_run_alloc(struct torc_arena *arena, uint64_t n_pages, enum torc_use use,
+                         uint64_t *out_ref) TORC_MUST_USE;
+void torc_arena_run_free(struct torc_arena *arena, uint64_t ref, uint64_t n_pages,
+                         enum torc_use use);
+
+/* A block of 2^size_log2 bytes aligned to its size (size_log2 from TORC_BLOCK_MIN_LOG2; above
+ * TORC_BLOCK_MAX_LOG2 it is a page run), contents undefined. Errors as run_alloc. */
+int torc_arena_block_alloc(struct torc_arena *arena, unsigned size_log2, enum torc_use use,
+                           uint64_t *out_ref) TORC_MUST_USE;
+void torc_arena_block_free(struct torc_arena *arena, uint64_t ref, unsigned size_log2,
+                           enum torc_use use);
+
+/* True if `bytes` more can be used without passing the limit. A request checks its worst case with
+ * this before it changes anything. O(1). */
+bool torc_arena_has_room(const struct torc_arena *arena, uint64_t bytes);
+
+uint64_t torc_arena_used(const struct torc_arena *arena); /* bytes in use, superblock not counted */
+uint64_t torc_arena_used_by(const struct torc_arena *arena, enum torc_use use);
+uint64_t torc_arena_committed(const struct torc_arena *arena); /* bytes held from the kernel */
+uint64_t torc_arena_limit(const struct torc_arena *arena);
+void torc_arena_set_limit(struct torc_arena *arena, uint64_t limit);
+uint64_t torc_arena_seed(const struct torc_arena *arena);
+uint64_t torc_arena_epoch(const struct torc_arena *arena);
+
+/* Roots: one reference per database, for the keyspace layer. TORC_REF_NONE when unset. */
+uint64_t torc_arena_root(const struct torc_arena *arena, unsigned database);
+void torc_arena_set_root(struct torc_arena *arena, unsigned database, uint64_t ref);
+
+/* The in-flight word: names the operation being applied (0 = none), set before its first store and
+ * cleared after its last, so that whoever maps a dead arena knows what may be half done. */
+void torc_arena_set_in_flight(struct torc_arena *arena, uint64_t what);
+uint64_t torc_arena_in_flight(const struct torc_arena *arena);
+
+/* For tests: let the n-th allocation from now (1 = the next) and all later ones fail with -ENOSPC;
+ * 0 = never. */
+void torc_arena_fail_after(struct torc_arena *arena, uint64_t n);
+
+/* Walk everything: free lists, page descriptors, blocks, segments, counters. 0 or -EBADMSG; on
+ * -EBADMSG *out_why (may be NULL) is a static text. O(size). Works on a read-only arena. */
+int torc_arena_check(const struct torc_arena *arena, const char **out_why) TORC_MUST_USE;
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Keyspace: one database of a shard, key -> hash. It chooses the representation (compact block or
+ * full hash) and holds the rules that users see: a hash without fields does not exist; a refused
+ * command leaves nothing behind.
+ *
+ * Everything is in the arena; this handle is a few words that can be made again from it. No clock,
+ * no threads, no globals: the hash seed comes from the arena, limits from `struct
+ * torc_hash_limits`.
+ *
+ * Thread: the arena's owner. Borrowed slices die at the next mutation of the arena.
+ */
+#ifndef TORC_HASH_KEYSPACE_H
+#define TORC_HASH_KEYSPACE_H
+
+#include "core/arena.h"
+#include "hash/compact.h"
+
+struct torc_keyspace;
+
+enum torc_type { TORC_TYPE_NONE, TORC_TYPE_HASH, TORC_TYPE_STRING };
+enum torc_encoding { TORC_ENCODING_NONE, TORC_ENCODING_COMPACT, TORC_ENCODING_FULL };
+
+struct torc_hash_limits {
+    uint32_t compact_max_entries; /* hash-max-listpack-entries: 0 never compact, 65535 the block's
+                                     size decides */
+    uint32_t compact_max_value; /* hash-max-listpack-value: longest field or value in bytes, at most
+                                   32767 */
+    uint64_t max_part_bytes;    /* longest key, field or value: proto-max-bulk-len */
+    bool disable_encoding;
+};
+#define TORC_HASH_LIMITS_DEFAULT                                                                   \
+    {                                                                                              \
+        .compact_max_entries = 65535, .compact_max_value = 32767, .max_part_bytes = 512 * TORC_MIB \
+    }
+
+/* A key with its hash: computed once per request (torc_keyspace_key), used by every step. */
+struct torc_key {
+    struct torc_slice name;
+    uint64_t hash;
+};
+
+/* Open database `index` (< TORC_ARENA_DATABASES) of the arena; made when new. The limits are read
+ * at every call, so the caller may change them. -ENOMEM, -ENOSPC. */
+int torc_keyspace_open(struct torc_arena *arena, unsigned index,
+                       const struct torc_hash_limits *limits,
+                       struct torc_keyspace **out_keyspace) TORC_MUST_USE;
+/* Free the handle; the data stay in the arena. */
+void torc_keyspace_close(struct torc_keyspace *keyspace);
+
+struct torc_key torc_keyspace_key(const struct torc_keyspace *keyspace, struct torc_slice name);
+/* First and second step of a batch: bring the index line, then the record, into the cache. */
+void torc_keyspace_prefetch_line(const struct torc_keyspace *keyspace, const struct torc_key *key);
+void torc_keyspace_prefetch_record(const struct torc_keyspace *keyspace,
+                                   const struct torc_key *key);
+
+/* --- keys --- */
+enum torc_type torc_keyspace_type(const struct torc_keyspace *keyspace, const struct torc_key *key);
+enum torc_encoding torc_keyspace_encoding(const struct torc_keyspace *keyspace,
+                                          const struct torc_key *key);
+/* True if it was there. A large hash is unlinked at once and freed in steps by
+ * torc_keyspace_maintain(). */
+bool torc_keyspace_del(struct torc_keyspace *keyspace, const struct torc_key *key);
+uint64_t torc_keyspace_count(const struct torc_keyspace *keyspace);
+/* True to the byte: record, index share (one entry), and all of a full hash. 0 = no such key. */
+uint64_t torc_keyspace_usage(const struct torc_keyspace *keyspace, const struct torc_key *key);
+/* As torc_table_scan(), with keys. */
+uint64_t torc_keyspace_scan(const struct torc_keyspace *keyspace, uint64_t cursor,
+                            uint64_t min_homes,
+                            void (*visit)(void *arg, struct torc_slice key, enum torc_type type),
+                            void *arg);
+/* A random key; TORC_REF_NONE-like empty slice with data NULL if there is none. */
+struct torc_slice torc_keyspace_random(const struct torc_keyspace *keyspace, uint64_t random_bits);
+/* Forget everything now; memory is freed in steps. */
+void torc_keyspace_flush(struct torc_keyspace *keyspace);
+
+/* --- hashes ---
+ * All of them: -EINVAL wrong type (the gateway says WRONGTYPE). Reads of a missing key see an empty
+ * hash. */
+
+/* Set all pairs, later duplicates win. Returns the number of fields created. -ENOSPC over the
+ * limit, -ENOMEM, -EMSGSIZE a part above max_part_bytes: nothing changed, no key left behind. */
+int64_t torc_hash_put(struct torc_keyspace *keyspace, const struct torc_key *key,
+                      const struct torc_pair *pairs, size_t n_pairs) TORC_MUST_USE;
+/* 1 and *out_value, or 0. */
+int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                  struct torc_slice field, struct torc_slice *out_value) TORC_MUST_USE;
+/* out_values[i].data is NULL where absent (an empty value has non-NULL data). 0. */
+int torc_hash_get_many(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                       const struct torc_slice *fields, size_t n_fields,
+                       struct torc_slice *out_values) TORC_MUST_USE;
+/* Number removed; the key goes with its last field. */
+int64_t torc_hash_del(struct torc_keyspace *keyspace, const struct torc_key *key,
+                      const struct torc_slice *fields, size_t n_fields) TORC_MUST_USE;
+int64_t torc_hash_len(const struct torc_keyspace *keyspace,
+                      const struct torc_key *key) TORC_MUST_USE;
+/* Every pair once, insertion order when compact. The visitor must not change the keyspace. 0. */
+int torc_hash_each(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                   void (*visit)(void *arg, const struct torc_pair *pair), void *arg) TORC_MUST_USE;
+/* HSCAN: compact hashes answer everything with cursor 0; else as torc_table_scan(). */
+int torc_hash_scan(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                   uint64_t cursor, uint64_t min_homes,
+                   void (*visit)(void *arg, const struct torc_pair *pair), void *arg,
+                   uint64_t *out_cursor) TORC_MUST_USE;
+
+/* --- maintenance and checks --- */
+
+/* Do up to `budget` units (about one record moved or freed each) of what is due: dropping,
+ * cleaning, finishing growth. True while there is more. */
+bool torc_keyspace_maintain(struct torc_keyspace *keyspace, unsigned budget);
+
+/* Every invariant of the keyspace and of what hangs on it: tables, blocks, records, streams,
+ * accounting. O(size). */
+int torc_keyspace_check(const struct torc_keyspace *keyspace, const char **out_why) TORC_MUST_USE;
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The exchange: an array of 64-byte slots; the reply overwrites the request in its own slot, so
+ * that a round trip moves one cache line there and one back (docs/formats/ring.md; measurements in
+ * decision 0001).
+ *
+ *   0   u64 control, atomic, stored last with release
+ *         bits 0..31   turn: 2 * lap for "request here", 2 * lap + 1 for "reply here"; laps start
+ * at 1 and wrap bits 32..47  length of the message, bytes bits 48..55  kind: INLINE the message is
+ * in the slot; AREA a descriptor follows bits 56..63  check bits of the above 8   56 bytes:
+ * message, or descriptor { u32 offset, u32 length } into the sender's area
+ *
+ * word           written by            read by     what it publishes pair slot.control   client,
+ * then server   the other   the message in this slot, and whose turn it is  S1 release -> S2
+ * acquire (request) S3 release -> S4 acquire (reply)
+ *
+ * Nobody writes a shared index: each side knows its own position. Turns are compared for equality
+ * only, so wrap-around is harmless.
+ */
+#ifndef TORC_RING_EXCHANGE_H
+#define TORC_RING_EXCHANGE_H
+
+#include <stdatomic.h>
+
+#include "core/base.h"
+
+#define TORC_SLOT_BYTES    64u
+#define TORC_SLOT_MESSAGE  56u
+#define TORC_SLOTS_DEFAULT 256u
+#define TORC_SLOTS_MAX     65536u
+
+enum torc_slot_kind { TORC_SLOT_INLINE = 1, TORC_SLOT_AREA = 2 };
+
+struct torc_slot {
+    _Atomic uint64_t control;
+    uint8_t message[TORC_SLOT_MESSAGE];
+};
+static_assert(sizeof(struct torc_slot) == TORC_SLOT_BYTES, "one cache line");
+static_assert(sizeof(_Atomic uint64_t) == 8, "control is a plain word");
+
+struct torc_descriptor {
+    uint32_t offset; /* into the sender's area, from its byte 128 (behind the two public lines) */
+    uint32_t length;
+};
+
+/* Turn words for free-running position `pos` in an exchange of 2^slots_log2 slots. */
+static inline uint32_t torc_turn_request(uint64_t pos, unsigned slots_log2)
+{
+    return (uint32_t)(((pos >> slots_log2) + 1) * 2);
+}
+static inline uint32_t torc_turn_reply(uint64_t pos, unsigned slots_log2)
+{
+    return torc_turn_request(pos, slots_log2) + 1;
+}
+
+/* Eight check bits over the other 56: any single-bit error and any stale half shows. */
+static inline uint8_t torc_control_check_bits(uint64_t low56)
+{
+    uint64_t x = (low56 & 0x00ffffffffffffffull) * 0x9e3779b97f4a7c15ull;
+    return (uint8_t)(x >> 56);
+}
+static inline uint64_t torc_control_make(uint32_t turn, uint16_t len, enum torc_slot_kind kind)
+{
+    uint64_t low = turn | (uint64_t)len << 32 | (uint64_t)kind << 48;
+    return low | (uint64_t)torc_control_check_bits(low) << 56;
+}
+static inline uint32_t torc_control_turn(uint64_t control)
+{
+    return (uint32_t)control;
+}
+static inline uint16_t torc_control_len(uint64_t control)
+{
+    return (uint16_t)(control >> 32);
+}
+static inline uint8_t torc_control_kind(uint64_t control)
+{
+    return (uint8_t)(control >> 48);
+}
+static inline bool torc_control_is_sound(uint64_t control)
+{
+    return (uint8_t)(control >> 56) == torc_control_check_bits(control);
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The operations, and what their requests carry. One table: the gateway, the client, torc-cli and
+ * the docs read it.
+ *
+ * `shape` says what a request holds, in the order of the Redis command:
+ *   k  a key          s  bytes          u  unsigned 64-bit number      i  signed 64-bit number
+ *   *  what follows repeats: "*s" any number of byte strings, "*ss" of pairs; always last
+ * Numbers travel in the fixed part, byte strings behind it (docs/formats/message.md).
+ */
+#ifndef TORC_RING_OPS_H
+#define TORC_RING_OPS_H
+
+#include "core/base.h"
+
+#define TORC_OP_READ    1u /* does not change data */
+#define TORC_OP_WRITE   2u
+#define TORC_OP_FAST    4u /* O(1), or O(arguments) */
+#define TORC_OP_DENYOOM 8u /* refused when memory is over the limit */
+#define TORC_OP_ADMIN   16u
+
+/*        number  identifier       Redis name         arity shape   flags first key, last, step */
+#define TORC_OPS(X)                                                                                \
+    X(1, PING, "ping", -1, "*s", TORC_OP_FAST, 0, 0, 0)                                            \
+    X(2, ECHO, "echo", 2, "s", TORC_OP_FAST, 0, 0, 0)                                              \
+    X(3, SELECT, "select", 2, "i", TORC_OP_FAST, 0, 0, 0)                                          \
+    X(4, QUIT, "quit", -1, "*s", TORC_OP_FAST, 0, 0, 0)                                            \
+    X(5, COMMAND, "command", -1, "*s", 0, 0, 0, 0)                                                 \
+    X(6, INFO, "info", -1, "*s", 0, 0, 0, 0)                                                       \
+    X(10, HSET, "hset", -4, "k*ss", TORC_OP_WRITE | TORC_OP_DENYOOM | TORC_OP_FAST, 1, 1, 1)       \
+    X(11, HGET, "hget", 3, "ks", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                             \
+    X(12, HMGET, "hmget", -3, "k*s", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                         \
+    X(13, HDEL, "hdel", -3, "k*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                          \
+    X(14, HGETALL, "hgetall", 2, "k", TORC_OP_READ, 1, 1, 1)                                       \
+    X(15, HLEN, "hlen", 2, "k", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                              \
+    X(16, HEXISTS, "hexists", 3, "ks", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                       \
+    X(40, DEL, "del", -2, "*k", TORC_OP_WRITE, 1, -1, 1)                                           \
+    X(41, EXISTS, "exists", -2, "*k", TORC_OP_READ | TORC_OP_FAST, 1, -1, 1)                       \
+    X(42, TYPE, "type", 2, "k", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                              \
+    X(43, SCAN, "scan", -2, "u*s", TORC_OP_READ, 0, 0, 0)                                          \
+    X(44, DBSIZE, "dbsize", 1, "", TORC_OP_READ | TORC_OP_FAST, 0, 0, 0)                           \
+    X(45, FLUSHALL, "flushall", -1, "*s", TORC_OP_WRITE, 0, 0, 0)                                  \
+    X(46, MEMORY_USAGE, "memory|usage", -3, "k*s", TORC_OP_READ, 2, 2, 1)                          \
+    X(47, OBJECT_ENCODING, "object|encoding", 3, "k", TORC_OP_READ, 2, 2, 1)                       \
+    X(120, FETCH, NULL, 0, "uu", 0, 0, 0, 0)                                                       \
+    X(121, PUT, NULL, 0, "uus", 0, 0, 0, 0)
+
+enum torc_op {
+    TORC_OP_NONE = 0,
+#define TORC_OP_ENUM(number, id, name, arity, shape, flags, first, last, step)                     \
+    TORC_OP_##id = (number),
+    TORC_OPS(TORC_OP_ENUM)
+#undef TORC_OP_ENUM
+        TORC_OP_LIMIT = 128,
+};
+
+struct torc_op_info {
+    const char *name;  /* lower case; "container|sub" for subcommands; NULL: internal to the ring or
+                          unused number */
+    const char *shape; /* NULL: no such op */
+    int arity; /* as COMMAND INFO: words with the name (container and sub count as two), negative =
+                  at least */
+    uint32_t flags;
+    int first_key, last_key, key_step; /* as COMMAND INFO */
+};
+
+/* Facts of `op`; for any other number an all-zero entry. Static. */
+const struct torc_op_info *torc_op_info(uint8_t op);
+
+/* The op of that name (any case; subcommands as "container|sub"), TORC_OP_NONE if there is none. */
+enum torc_op torc_op_find(const char *name, size_t len);
+
+#endif
