@@ -4,20 +4,26 @@
  * base, never a pointer, and nothing that is needed to interpret the arena lives outside it, so
  * that it can be mapped again by a restarted server or a checker.
  *
- *   page 0          superblock (below)
- *   page table      one descriptor per page of the capacity, committed as the arena grows
- *   heap            page runs from a buddy allocator (Knowlton 1965): a run of n pages is cut out
- * of the next power of two and the tail given back, so a run wastes less than a page blocks
- * power-of-two blocks of 64..2,048 bytes: pages cut into equal blocks (slab, Bonwick 1994) segments
- * see core/segment.h
+ *   page 0       superblock
+ *   page table   one descriptor per page of the capacity, committed as the arena grows
+ *   heap         page runs, from a buddy allocator (Knowlton 1965): a run of n pages is cut out of
+ *                a free block of the next power of two and the tail given back at once, so a run
+ *                wastes less than a page;
+ *                blocks of 64 to 2,048 bytes, a power of two: pages cut into equal blocks (slab,
+ *                Bonwick 1994);
+ *                segments and extents, see core/segment.h
  *
- * Accounting is exact: used bytes are counted by use, and are 0 again when all is freed. `limit`
- * (maxmemory) is compared with used bytes before an allocation, so a refused request leaves nothing
- * behind.
+ * Accounting is exact: used bytes are counted by use - a run with its pages, a block with its size,
+ * not with the page it is cut from - and are 0 again when all is freed. `limit` (maxmemory) is
+ * compared with used bytes before an allocation, so a refused request leaves nothing behind. What
+ * is committed above that is the page table (16 bytes a page), free blocks and the free rest of
+ * slabs. Free memory is kept up to 1/16 of what is committed (at least 4 MiB), the rest is given
+ * back to the kernel, a bounded piece with each free and all of it by torc_arena_tidy().
  *
  * Threads: one owner; readers of another process see a consistent arena only when the owner is dead
- * or stopped. Memory: allocations never move and live until freed. Costs: runs O(log capacity),
- * blocks O(1).
+ * or stopped. Memory: allocations never move and live until freed. Costs: runs O(log capacity) plus
+ * the commit of pages that are not in memory; blocks O(1) plus now and then a run of one page.
+ * Format: docs/formats/arena.md.
  */
 #ifndef TORC_CORE_ARENA_H
 #define TORC_CORE_ARENA_H
@@ -45,11 +51,11 @@ enum torc_use {
 #define TORC_REF_NONE 0ull
 
 struct torc_superblock; /* core/arena_private.h: magic, layout, seed, epoch, roots, free lists,
-                           streams, counters */
+                           shared stream, counters */
 
 struct torc_arena_options {
-    struct torc_region_options region;
-    uint64_t limit; /* maxmemory for used bytes, 0 = the capacity decides */
+    struct torc_region_options region; /* capacity at least 4 MiB */
+    uint64_t limit;                    /* maxmemory for used bytes, 0 = the capacity decides */
     uint64_t hash_seed;
     uint64_t epoch; /* of the server, told to clients */
 };
@@ -58,6 +64,7 @@ struct torc_arena {
     uint8_t *base;                 /* first, so that torc_arena_at() is one add */
     struct torc_superblock *super; /* == base */
     struct torc_region region;
+    uint64_t fail_after; /* see torc_arena_fail_after() */
 };
 
 /* O(1). The pointer is good until the reference is freed. */
@@ -66,20 +73,24 @@ static inline void *torc_arena_at(const struct torc_arena *arena, uint64_t ref)
     return arena->base + ref;
 }
 
-/* Make an empty arena. -EINVAL, -ENOMEM, -ENOSPC as torc_region_open(). */
+/* Make an empty arena. -EINVAL, -ENOMEM, -ENOSPC as torc_region_open(). When region.expected is 0
+ * and there is a limit, the region is asked for what the limit needs. */
 int torc_arena_create(const struct torc_arena_options *options,
                       struct torc_arena **out_arena) TORC_MUST_USE;
 
-/* Map a dead or stopped owner's arena read-only. -EBADMSG not an arena, -EPROTO another layout,
- * -ENOMEM. */
+/* Map a dead or stopped owner's arena read-only (`fd` stays the caller's). -EINVAL not a
+ * descriptor, -EBADMSG not an arena, -EPROTO another layout, -ENOMEM. Only reading functions may be
+ * called on it. */
 int torc_arena_open_fd(int fd, struct torc_arena **out_arena) TORC_MUST_USE;
 
 void torc_arena_destroy(struct torc_arena *arena); /* NULL is fine */
 
-/* A run of n_pages (1 or more) adjacent pages, page-aligned, contents undefined.
- * -ENOSPC limit or capacity reached, -ENOMEM the kernel gives no pages. */
+/* A run of n_pages (1 or more) adjacent pages, contents undefined. Its reference is aligned to the
+ * next power of two of its size (so a run of 64 pages to 256 KiB); it needs that much room in one
+ * piece. -ENOSPC limit or capacity reached, -ENOMEM the kernel gives no pages; nothing changed. */
 int torc_arena_run_alloc(struct torc_arena *arena, uint64_t n_pages, enum torc_use use,
                          uint64_t *out_ref) TORC_MUST_USE;
+/* Exactly as allocated: a run is freed whole. */
 void torc_arena_run_free(struct torc_arena *arena, uint64_t ref, uint64_t n_pages,
                          enum torc_use use);
 
@@ -90,11 +101,12 @@ int torc_arena_block_alloc(struct torc_arena *arena, unsigned size_log2, enum to
 void torc_arena_block_free(struct torc_arena *arena, uint64_t ref, unsigned size_log2,
                            enum torc_use use);
 
-/* True if `bytes` more can be used without passing the limit. A request checks its worst case with
- * this before it changes anything. O(1). */
+/* True if `bytes` more can be used without passing the limit (without one: the heap's size). A
+ * request checks its worst case with this before it changes anything. O(1). */
 bool torc_arena_has_room(const struct torc_arena *arena, uint64_t bytes);
 
-uint64_t torc_arena_used(const struct torc_arena *arena); /* bytes in use, superblock not counted */
+/* Bytes in use: runs and blocks, not the superblock and the page table. */
+uint64_t torc_arena_used(const struct torc_arena *arena);
 uint64_t torc_arena_used_by(const struct torc_arena *arena, enum torc_use use);
 uint64_t torc_arena_committed(const struct torc_arena *arena); /* bytes held from the kernel */
 uint64_t torc_arena_limit(const struct torc_arena *arena);
@@ -107,16 +119,25 @@ uint64_t torc_arena_root(const struct torc_arena *arena, unsigned database);
 void torc_arena_set_root(struct torc_arena *arena, unsigned database, uint64_t ref);
 
 /* The in-flight word: names the operation being applied (0 = none), set before its first store and
- * cleared after its last, so that whoever maps a dead arena knows what may be half done. */
+ * cleared after its last, so that whoever maps a dead arena knows what may be half done. To be set
+ * around every call that changes the arena, torc_arena_tidy() included: with 0 the arena is sound.
+ */
 void torc_arena_set_in_flight(struct torc_arena *arena, uint64_t what);
 uint64_t torc_arena_in_flight(const struct torc_arena *arena);
 
+/* Give free memory above what is kept back to the kernel, at most about `max_bytes` (a commit step,
+ * 2 MiB with huge pages, is the least). True while there is more. Frees do some of it themselves;
+ * for idle moments, and after large frees. Costs a syscall per piece, about 0.2 ms a MiB. */
+bool torc_arena_tidy(struct torc_arena *arena, uint64_t max_bytes);
+
 /* For tests: let the n-th allocation from now (1 = the next) and all later ones fail with -ENOSPC;
- * 0 = never. */
+ * 0 = never. A run, a block or a record counts as one, whatever it takes inside. */
 void torc_arena_fail_after(struct torc_arena *arena, uint64_t n);
 
 /* Walk everything: free lists, page descriptors, blocks, segments, counters. 0 or -EBADMSG; on
- * -EBADMSG *out_why (may be NULL) is a static text. O(size). Works on a read-only arena. */
+ * -EBADMSG *out_why (may be NULL) is a static text. O(size). Works on a read-only arena, and ends
+ * whatever bytes it finds there. Expects that segments and extents were made by core/segment.h
+ * only. */
 int torc_arena_check(const struct torc_arena *arena, const char **out_why) TORC_MUST_USE;
 
 #endif

@@ -1,2 +1,609 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Three parts: values (text to a checked value, and back), names (look-up and suggestions), and the
+ * file grammar. A file is gone through twice: the first pass only checks, the second stores, so
+ * that a fault in the last line leaves the settings alone.
+ */
 #include "core/options.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+/* How much of a name, value or path an error text shows. */
+#define SHOWN_BYTES      40
+#define SHOWN_PATH_BYTES 100
+
+/* Longer names get no suggestion. */
+#define NAME_BYTES 64
+
+/* A checked value, not yet stored. */
+union value {
+    bool yes;
+    int64_t integer;
+    uint64_t bytes;
+    int word;
+    struct {
+        const char *data; /* borrowed from the caller's text */
+        size_t len;
+    } text;
+};
+
+static int fail(char *error, int code, const char *format, ...) TORC_PRINTF(3, 4);
+
+static int fail(char *error, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(error, TORC_OPTION_ERROR_BYTES, format, args);
+    va_end(args);
+    return code;
+}
+
+struct shown {
+    char text[SHOWN_BYTES + sizeof "..."];
+};
+
+/* `text` as it may stand in a message: short, and free of what could upset a terminal. */
+static struct shown show(const char *text)
+{
+    struct shown shown;
+    size_t n = 0;
+    for (; text[n] != '\0' && n < SHOWN_BYTES; n++) {
+        unsigned char c = (unsigned char)text[n];
+        shown.text[n] = (char)(c < 0x20 || c == 0x7f ? '?' : c);
+    }
+    (void)snprintf(shown.text + n, sizeof shown.text - n, "%s", text[n] == '\0' ? "" : "...");
+    return shown;
+}
+
+/* --- values --- */
+
+/* Digits at *text as a number, advanced past them. False: no digit, or 2^64 and above. */
+static bool parse_digits(const char **text, uint64_t *out)
+{
+    const char *p = *text;
+    uint64_t n = 0;
+    for (; *p >= '0' && *p <= '9'; p++) {
+        if (__builtin_mul_overflow(n, 10u, &n) ||
+            __builtin_add_overflow(n, (uint64_t)(*p - '0'), &n)) {
+            return false;
+        }
+    }
+    if (p == *text) {
+        return false;
+    }
+    *text = p;
+    *out = n;
+    return true;
+}
+
+static bool parse_integer(const char *text, int64_t *out)
+{
+    bool negative = *text == '-';
+    const char *p = text + (negative ? 1 : 0);
+    uint64_t magnitude = 0;
+    if (!parse_digits(&p, &magnitude) || *p != '\0' ||
+        magnitude > (uint64_t)INT64_MAX + (negative ? 1 : 0)) {
+        return false;
+    }
+    *out = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
+    return true;
+}
+
+int torc_options_parse_bytes(const char *text, uint64_t *out_bytes)
+{
+    static const struct {
+        const char *unit;
+        uint64_t factor;
+    } units[] = {
+        {"", 1},        {"b", 1},         {"k", 1000},       {"kb", TORC_KIB},
+        {"m", 1000000}, {"mb", TORC_MIB}, {"g", 1000000000}, {"gb", TORC_GIB},
+    };
+    uint64_t n = 0;
+    if (!parse_digits(&text, &n)) {
+        return -EINVAL;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcasecmp(text, units[i].unit) == 0) {
+            if (__builtin_mul_overflow(n, units[i].factor, &n)) {
+                return -EINVAL;
+            }
+            *out_bytes = n;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+static int parse_bool(const struct torc_option *option, const char *text, bool *out, char *error)
+{
+    bool yes = strcasecmp(text, "yes") == 0;
+    if (!yes && strcasecmp(text, "no") != 0) {
+        return fail(error, -EINVAL, "%s: '%s' is neither yes nor no", option->name,
+                    show(text).text);
+    }
+    *out = yes;
+    return 0;
+}
+
+static int parse_word(const struct torc_option *option, const char *text, int *out, char *error)
+{
+    for (int i = 0; option->words[i] != NULL; i++) {
+        if (strcasecmp(text, option->words[i]) == 0) {
+            *out = i;
+            return 0;
+        }
+    }
+    char list[TORC_OPTION_ERROR_BYTES] = "";
+    size_t used = 0;
+    for (int i = 0; option->words[i] != NULL && used < sizeof list; i++) {
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
+                                 option->words[i]);
+    }
+    return fail(error, -EINVAL, "%s: '%s' is none of: %s", option->name, show(text).text, list);
+}
+
+static int parse_value(const struct torc_option *option, const char *text, union value *out,
+                       char *error)
+{
+    switch (option->kind) {
+    case TORC_OPTION_BOOL:
+        return parse_bool(option, text, &out->yes, error);
+    case TORC_OPTION_INT:
+        if (!parse_integer(text, &out->integer) || out->integer < option->min ||
+            out->integer > option->max) {
+            return fail(error, -EINVAL,
+                        "%s: '%s' is not a whole number from %" PRId64 " to %" PRId64, option->name,
+                        show(text).text, option->min, option->max);
+        }
+        return 0;
+    case TORC_OPTION_BYTES:
+        if (torc_options_parse_bytes(text, &out->bytes) != 0) {
+            return fail(error, -EINVAL, "%s: '%s' is not a size such as 4096, 64kb, 16mb or 2gb",
+                        option->name, show(text).text);
+        }
+        return 0;
+    case TORC_OPTION_ENUM:
+        return parse_word(option, text, &out->word, error);
+    case TORC_OPTION_TEXT:
+        out->text.data = text;
+        out->text.len = strlen(text);
+        if (out->text.len >= option->size) {
+            return fail(error, -EINVAL, "%s: the text has %zu bytes, at most %zu fit", option->name,
+                        out->text.len, option->size - 1);
+        }
+        return 0;
+    }
+    return fail(error, -EINVAL, "%s: unknown kind of option", option->name);
+}
+
+static void store_value(const struct torc_option *option, void *settings, const union value *value)
+{
+    uint8_t *at = (uint8_t *)settings + option->offset;
+    switch (option->kind) {
+    case TORC_OPTION_BOOL:
+        memcpy(at, &value->yes, sizeof value->yes);
+        break;
+    case TORC_OPTION_INT:
+        memcpy(at, &value->integer, sizeof value->integer);
+        break;
+    case TORC_OPTION_BYTES:
+        memcpy(at, &value->bytes, sizeof value->bytes);
+        break;
+    case TORC_OPTION_ENUM:
+        memcpy(at, &value->word, sizeof value->word);
+        break;
+    case TORC_OPTION_TEXT:
+        /* The text may be that of the option itself. */
+        memmove(at, value->text.data, value->text.len);
+        at[value->text.len] = '\0';
+        break;
+    }
+}
+
+/* The text of a stored value; numbers are written into `buffer`. */
+static const char *value_text(const struct torc_option *option, const void *settings,
+                              char buffer[24])
+{
+    const uint8_t *at = (const uint8_t *)settings + option->offset;
+    union value value;
+    switch (option->kind) {
+    case TORC_OPTION_BOOL:
+        memcpy(&value.yes, at, sizeof value.yes);
+        return value.yes ? "yes" : "no";
+    case TORC_OPTION_INT:
+        memcpy(&value.integer, at, sizeof value.integer);
+        (void)snprintf(buffer, 24, "%" PRId64, value.integer);
+        return buffer;
+    case TORC_OPTION_BYTES:
+        memcpy(&value.bytes, at, sizeof value.bytes);
+        (void)snprintf(buffer, 24, "%" PRIu64, value.bytes);
+        return buffer;
+    case TORC_OPTION_ENUM:
+        memcpy(&value.word, at, sizeof value.word);
+        return option->words[value.word];
+    case TORC_OPTION_TEXT:
+        break;
+    }
+    return (const char *)at;
+}
+
+static const char *initial_text(const struct torc_option *option)
+{
+    if (option->initial != NULL) {
+        return option->initial;
+    }
+    switch (option->kind) {
+    case TORC_OPTION_BOOL:
+        return "no";
+    case TORC_OPTION_ENUM:
+        return option->words[0];
+    case TORC_OPTION_INT:
+    case TORC_OPTION_BYTES:
+        return "0";
+    case TORC_OPTION_TEXT:
+        break;
+    }
+    return "";
+}
+
+void torc_options_init(const struct torc_option_table *options, void *settings)
+{
+    for (size_t i = 0; i < options->n; i++) {
+        const struct torc_option *option = &options->table[i];
+        if (option->alias_of != NULL) {
+            assert(torc_options_find(options, option->name) != NULL);
+            continue;
+        }
+        char error[TORC_OPTION_ERROR_BYTES];
+        union value value;
+        int rc = parse_value(option, initial_text(option), &value, error);
+        assert(rc == 0);
+        if (rc == 0) {
+            store_value(option, settings, &value);
+        }
+    }
+}
+
+/* --- names --- */
+
+static const struct torc_option *find_entry(const struct torc_option_table *options,
+                                            const char *name)
+{
+    for (size_t i = 0; i < options->n; i++) {
+        if (strcasecmp(options->table[i].name, name) == 0) {
+            return &options->table[i];
+        }
+    }
+    return NULL;
+}
+
+const struct torc_option *torc_options_find(const struct torc_option_table *options,
+                                            const char *name)
+{
+    const struct torc_option *option = find_entry(options, name);
+    if (option == NULL || option->alias_of == NULL) {
+        return option;
+    }
+    /* One step only: an alias of an alias would be a fault of the table, and is not found. */
+    option = find_entry(options, option->alias_of);
+    return option != NULL && option->alias_of == NULL ? option : NULL;
+}
+
+static int lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Edits (insert, delete, replace, swap of neighbours) from one name to the other: the optimal
+ * string alignment distance by the usual table, of which three rows are kept. Both below
+ * NAME_BYTES. */
+static unsigned edit_distance(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    unsigned rows[3][NAME_BYTES + 1];
+    for (unsigned j = 0; j <= b_len; j++) {
+        rows[0][j] = j;
+    }
+    for (unsigned i = 1; i <= a_len; i++) {
+        const unsigned *before_last = rows[(i + 1) % 3];
+        const unsigned *last = rows[(i + 2) % 3];
+        unsigned *row = rows[i % 3];
+        row[0] = i;
+        for (unsigned j = 1; j <= b_len; j++) {
+            bool same = lower(a[i - 1]) == lower(b[j - 1]);
+            unsigned edits = least(last[j], row[j - 1]) + 1;
+            edits = least(edits, last[j - 1] + (same ? 0 : 1));
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                lower(a[i - 2]) == lower(b[j - 1])) {
+                edits = least(edits, before_last[j - 2] + 1);
+            }
+            row[j] = edits;
+        }
+    }
+    return rows[a_len % 3][b_len];
+}
+
+/* The name nearest to `name`, if at most a third of it differs; else NULL. */
+static const char *suggestion(const struct torc_option_table *options, const char *name)
+{
+    size_t len = strlen(name);
+    const char *best = NULL;
+    unsigned best_edits = UINT32_MAX;
+    for (size_t i = 0; len < NAME_BYTES && i < options->n; i++) {
+        const char *known = options->table[i].name;
+        size_t known_len = strlen(known);
+        if (known_len >= NAME_BYTES) {
+            continue;
+        }
+        unsigned edits = edit_distance(name, len, known, known_len);
+        if (edits < best_edits && edits <= known_len / 3) {
+            best_edits = edits;
+            best = known;
+        }
+    }
+    return best;
+}
+
+/* Look `name` up and check `text` for it. 0, -ENOENT, -EINVAL. */
+static int check_setting(const struct torc_option_table *options, const char *name,
+                         const char *text, const struct torc_option **out_option,
+                         union value *out_value, char *error)
+{
+    const struct torc_option *option = torc_options_find(options, name);
+    if (option == NULL) {
+        const char *meant = suggestion(options, name);
+        bool found = meant != NULL;
+        (void)fail(error, -ENOENT, "unknown option '%s'%s%s%s", show(name).text,
+                   found ? ", did you mean '" : "", found ? meant : "", found ? "'?" : "");
+        return -ENOENT;
+    }
+    *out_option = option;
+    return parse_value(option, text, out_value, error);
+}
+
+int torc_options_set(const struct torc_option_table *options, void *settings, const char *name,
+                     const char *value, char error[TORC_OPTION_ERROR_BYTES])
+{
+    const struct torc_option *option = NULL;
+    union value checked;
+    int rc = check_setting(options, name, value, &option, &checked, error);
+    if (rc == 0) {
+        store_value(option, settings, &checked);
+    }
+    return rc;
+}
+
+int torc_options_get(const struct torc_option_table *options, const void *settings,
+                     const char *name, char *out, size_t size)
+{
+    const struct torc_option *option = torc_options_find(options, name);
+    if (option == NULL) {
+        return -ENOENT;
+    }
+    char buffer[24];
+    const char *text = value_text(option, settings, buffer);
+    size_t len = strlen(text);
+    if (len >= size) {
+        return -ENOSPC;
+    }
+    memcpy(out, text, len + 1);
+    return 0;
+}
+
+/* --- file grammar --- */
+
+/* What is left of one line. */
+struct line {
+    const char *p;
+    const char *end;
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+static void skip_blanks(struct line *line)
+{
+    while (line->p < line->end && is_blank(*line->p)) {
+        line->p++;
+    }
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    int low = lower(c);
+    return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
+/* The byte behind a backslash in double quotes; line->p stands on the letter. -1: no such escape.
+ */
+static int read_escape(struct line *line)
+{
+    static const char letters[] = "nrtba\"\\";
+    static const char bytes[] = "\n\r\t\b\a\"\\";
+    char letter = *line->p++;
+    if (letter == 'x') {
+        int high = line->end - line->p >= 2 ? hex_digit(line->p[0]) : -1;
+        int low = high >= 0 ? hex_digit(line->p[1]) : -1;
+        line->p += low >= 0 ? 2 : 0;
+        return low >= 0 ? high * 16 + low : -1;
+    }
+    const char *found = letter != '\0' ? strchr(letters, letter) : NULL;
+    return found != NULL ? (unsigned char)bytes[found - letters] : -1;
+}
+
+/* A word being put together. */
+struct word {
+    char text[TORC_OPTION_VALUE_BYTES];
+    size_t len;
+};
+
+/* The next byte of a quoted part; line->p stands on it. 0 and the byte, or a text for the error. */
+static const char *read_quoted_byte(struct line *line, char quote, char *out)
+{
+    char c = *line->p++;
+    if (c == '\\' && line->p < line->end) {
+        if (quote == '"') {
+            int byte = read_escape(line);
+            if (byte < 0) {
+                return "unknown escape in quotes, known are \\n \\r \\t \\b \\a \\xHH \\\" \\\\";
+            }
+            c = (char)byte;
+        } else if (*line->p == '\'') {
+            c = *line->p++;
+        }
+    }
+    *out = c;
+    return NULL;
+}
+
+/* Take the next word off the line, quotes undone. NULL, or what is wrong with it. */
+static const char *read_word(struct line *line, struct word *word)
+{
+    char quote = '\0';
+    word->len = 0;
+    while (line->p < line->end && (quote != '\0' || !is_blank(*line->p))) {
+        char c = *line->p;
+        if (quote != '\0' && c == quote) {
+            line->p++;
+            if (line->p < line->end && !is_blank(*line->p)) {
+                return "text behind a closing quote";
+            }
+            quote = '\0';
+            break;
+        }
+        if (quote == '\0' && (c == '"' || c == '\'')) {
+            quote = c;
+            line->p++;
+            continue;
+        }
+        if (quote == '\0') {
+            line->p++;
+        } else {
+            const char *problem = read_quoted_byte(line, quote, &c);
+            if (problem != NULL) {
+                return problem;
+            }
+        }
+        if (c == '\0') {
+            return "NUL byte";
+        }
+        if (word->len + 1 >= sizeof word->text) {
+            return "word too long";
+        }
+        word->text[word->len++] = c;
+    }
+    word->text[word->len] = '\0';
+    return quote == '\0' ? NULL : "quote without an end";
+}
+
+/* One line: 0 when it is blank, a comment, or a setting that holds (stored if `settings` is not
+ * NULL). Else -EINVAL and a message without its place. */
+static int parse_line(const struct torc_option_table *options, void *settings, struct line line,
+                      char *error)
+{
+    skip_blanks(&line);
+    if (line.p == line.end || *line.p == '#') {
+        return 0;
+    }
+    struct word name;
+    struct word value;
+    const char *problem = read_word(&line, &name);
+    skip_blanks(&line);
+    if (problem == NULL && line.p == line.end) {
+        return fail(error, -EINVAL, "'%s' has no value", show(name.text).text);
+    }
+    if (problem == NULL) {
+        problem = read_word(&line, &value);
+        skip_blanks(&line);
+    }
+    if (problem == NULL && line.p != line.end) {
+        problem = "more than one value (quote a value with blanks; a comment has its own line)";
+    }
+    if (problem != NULL) {
+        return fail(error, -EINVAL, "%s", problem);
+    }
+    const struct torc_option *option = NULL;
+    union value checked;
+    if (check_setting(options, name.text, value.text, &option, &checked, error) != 0) {
+        return -EINVAL;
+    }
+    if (settings != NULL) {
+        store_value(option, settings, &checked);
+    }
+    return 0;
+}
+
+/* The end of a long path says more than its start. */
+static const char *shown_path(const char *path)
+{
+    size_t len = strlen(path);
+    return len <= SHOWN_PATH_BYTES ? path : path + (len - SHOWN_PATH_BYTES);
+}
+
+static int parse_lines(const struct torc_option_table *options, void *settings, const char *path,
+                       const char *text, size_t len, char *error)
+{
+    size_t number = 1;
+    for (size_t at = 0; at < len; number++) {
+        const char *newline = memchr(text + at, '\n', len - at);
+        size_t end = newline != NULL ? (size_t)(newline - text) : len;
+        char problem[TORC_OPTION_ERROR_BYTES];
+        struct line line = {.p = text + at, .end = text + end};
+        int rc = memchr(line.p, '\0', end - at) != NULL
+                     ? fail(problem, -EINVAL, "NUL byte")
+                     : parse_line(options, settings, line, problem);
+        if (rc != 0) {
+            return fail(error, rc, "%s:%zu: %s", shown_path(path), number, problem);
+        }
+        at = end + 1;
+    }
+    return 0;
+}
+
+int torc_options_parse(const struct torc_option_table *options, void *settings, const char *path,
+                       const char *text, size_t len, char error[TORC_OPTION_ERROR_BYTES])
+{
+    if (len > TORC_OPTION_FILE_BYTES) {
+        return fail(error, -EINVAL, "%s: longer than %d bytes", shown_path(path),
+                    TORC_OPTION_FILE_BYTES);
+    }
+    int rc = parse_lines(options, NULL, path, text, len, error);
+    return rc != 0 ? rc : parse_lines(options, settings, path, text, len, error);
+}
+
+int torc_options_read(const struct torc_option_table *options, void *settings, const char *path,
+                      char error[TORC_OPTION_ERROR_BYTES])
+{
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL) {
+        return fail(error, -ENOENT, "%s: cannot be opened: %s", shown_path(path), strerror(errno));
+    }
+    /* One byte more than allowed, so that a longer file shows. */
+    int rc = -ENOMEM;
+    char *text = malloc(TORC_OPTION_FILE_BYTES + 1);
+    if (text == NULL) {
+        (void)fail(error, -ENOMEM, "%s: no memory to read it", shown_path(path));
+        goto out_file;
+    }
+    size_t len = fread(text, 1, TORC_OPTION_FILE_BYTES + 1, file);
+    rc = ferror(file) != 0
+             ? fail(error, -ENOENT, "%s: cannot be read: %s", shown_path(path), strerror(errno))
+             : torc_options_parse(options, settings, path, text, len, error);
+    free(text);
+out_file:
+    (void)fclose(file);
+    return rc;
+}

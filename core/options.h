@@ -3,6 +3,17 @@
  * Settings: one table of options serves the config file (redis.conf grammar: `name value`, quotes,
  * comments), `--name value` flags, CONFIG GET and the reference page. Values are checked when they
  * are set; an error says what was wrong, where, and what was probably meant.
+ *
+ * Grammar of a file. Lines end with LF or CRLF; the last one may lack its end. A line is blank, or
+ * a comment (its first character is #), or a name and a value, two words with blanks around them.
+ * A # further on is a character like any other. Names are compared without case. The last value of
+ * a name wins.
+ *   plain      bytes up to the next blank; may hold quoted parts
+ *   "double"   \n \r \t \b \a, \xHH (two hex digits), \" and \\ stand for one byte; any other
+ * escape is an error 'single'   literal but for \' A closing quote ends the word. A value has at
+ * most TORC_OPTION_VALUE_BYTES - 1 bytes, none of them NUL.
+ *
+ * Threads: a table is constant; settings belong to the caller, one thread at a time.
  */
 #ifndef TORC_CORE_OPTIONS_H
 #define TORC_CORE_OPTIONS_H
@@ -20,13 +31,14 @@ enum torc_option_kind {
 struct torc_option {
     const char *name;
     enum torc_option_kind kind;
-    size_t offset;            /* into the settings struct */
+    size_t offset;            /* into the settings struct, aligned for the kind's type */
     size_t size;              /* TEXT: bytes of the array, terminator included */
-    int64_t min, max;         /* INT */
+    int64_t min, max;         /* INT, both allowed */
     const char *const *words; /* ENUM: NULL-terminated */
-    const char *initial;      /* default, as text */
+    const char *initial;      /* default, as text; NULL is no, 0, the first word or "" */
     const char *help;         /* one line, for --help and the reference page */
-    const char *alias_of;     /* another name for that option, or NULL */
+    const char *alias_of; /* another name for that option, which stands under its own name in the
+                             table; the other members are not looked at. Or NULL */
 };
 
 struct torc_option_table {
@@ -34,35 +46,43 @@ struct torc_option_table {
     size_t n;
 };
 
-#define TORC_OPTION_ERROR_BYTES 256
+#define TORC_OPTION_ERROR_BYTES 256     /* of every error text, terminator included */
+#define TORC_OPTION_VALUE_BYTES 4096    /* longest value, terminator included */
+#define TORC_OPTION_FILE_BYTES  1048576 /* longest file */
 
-/* Fill `settings` with the defaults. */
+/* Fill `settings` with the defaults. A default that its own option refuses is a fault of the table:
+ * an assertion. */
 void torc_options_init(const struct torc_option_table *options, void *settings);
 
-/* Set one option from text. -ENOENT unknown name, -EINVAL bad value; `error` says why (a suggestion
- * included). Unchanged on error. */
+/* Set one option from text. 0; -ENOENT unknown name, -EINVAL bad value. On error `error` is a text
+ * for a person (a suggestion included) and the settings are as they were; else it is untouched. */
 int torc_options_set(const struct torc_option_table *options, void *settings, const char *name,
                      const char *value, char error[TORC_OPTION_ERROR_BYTES]) TORC_MUST_USE;
 
-/* Read a file of `name value` lines. 0; -ENOENT cannot be opened, -EINVAL; `error` has "file:line:
- * ...". */
+/* Read a file of `name value` lines, all or nothing. 0; -ENOENT cannot be opened or read, -EINVAL
+ * its content or more than TORC_OPTION_FILE_BYTES, -ENOMEM. `error` has "file:line: ..." and the
+ * settings are as they were. */
 int torc_options_read(const struct torc_option_table *options, void *settings, const char *path,
                       char error[TORC_OPTION_ERROR_BYTES]) TORC_MUST_USE;
 
-/* Read `text` of `len` bytes the same way; `path` is for messages. The parser's fuzz target enters
- * here. */
+/* Read `text` of `len` bytes the same way; `path` is for messages. 0, -EINVAL. The parser's fuzz
+ * target enters here. */
 int torc_options_parse(const struct torc_option_table *options, void *settings, const char *path,
                        const char *text, size_t len,
                        char error[TORC_OPTION_ERROR_BYTES]) TORC_MUST_USE;
 
-/* The value as text, as CONFIG GET prints it. -ENOENT, -ENOSPC. */
+/* The value as canonical text, as CONFIG GET prints it: yes or no, an integer, bytes as a plain
+ * integer, a word of the enum, the text itself. torc_options_set() takes it back. 0; -ENOENT
+ * unknown name, -ENOSPC does not fit `size` bytes with its terminator. */
 int torc_options_get(const struct torc_option_table *options, const void *settings,
                      const char *name, char *out, size_t size) TORC_MUST_USE;
 
+/* The option of that name; the one behind it for an alias. NULL: none. The table's memory. */
 const struct torc_option *torc_options_find(const struct torc_option_table *options,
                                             const char *name);
 
-/* Parse a size: "64mb". -EINVAL. */
+/* Parse a size: decimal digits and b, k, kb, m, mb, g, gb or nothing, in either case. "64mb" is
+ * 67108864. -EINVAL: anything else, or 2^64 and above. */
 int torc_options_parse_bytes(const char *text, uint64_t *out_bytes) TORC_MUST_USE;
 
 #endif
