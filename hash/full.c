@@ -1,2 +1,493 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Full hash: fields in records, found through a table.
+ *
+ * A set of several fields must be all or nothing, so it runs in two parts. The plan may fail: it
+ * looks every field up, allocates and writes each new record, and reserves index room; nothing that
+ * a reader could see has changed. The rest cannot fail: it writes values of equal length in place
+ * and links the new records.
+ */
 #include "hash/full.h"
+
+#include "core/hashing.h"
+#include "hash/record.h"
+
+/* Pairs whose plan fits the stack; more take arena memory for the time of the call. */
+#define FEW_PAIRS 32u
+/* How many pairs ahead of the plan index lines are prefetched, and then records. */
+#define LINES_AHEAD   8u
+#define RECORDS_AHEAD 4u
+/* Records collected for removal at a time; a home holds fewer. */
+#define BATCH_RECORDS 64u
+
+/* What one pair of a set does:
+ *   old_ref  new_ref
+ *   0        0        nothing: a later pair of the set has the same, existing field
+ *   set      0        value of equal length: written in place
+ *   set      set      the new record replaces the old one
+ *   0        set      new field, or one that an earlier pair of the set made */
+struct put_slot {
+    uint64_t hash;
+    uint64_t old_ref;
+    uint64_t new_ref;
+};
+
+static struct torc_stream *stream_of(struct torc_arena *arena, struct torc_full *full,
+                                     const uint8_t *record)
+{
+    return torc_record_type(record) == TORC_RECORD_FIELD ? &full->stream
+                                                         : torc_stream_shared(arena);
+}
+
+/* Bytes that an extent's record takes beside itself: 0 for records in segments. */
+static uint64_t extra_of(uint64_t bytes)
+{
+    if (!torc_record_is_extent(bytes)) {
+        return 0;
+    }
+    return torc_extent_bytes(bytes) - bytes;
+}
+
+static void count_in(struct torc_full *full, uint64_t bytes)
+{
+    full->record_bytes += bytes;
+    full->extent_extra += extra_of(bytes);
+}
+
+static void release(struct torc_arena *arena, struct torc_full *full, uint64_t ref)
+{
+    const uint8_t *record = torc_arena_at(arena, ref);
+    uint64_t bytes = torc_record_release(arena, stream_of(arena, full, record), ref);
+    full->record_bytes -= bytes;
+    full->extent_extra -= extra_of(bytes);
+}
+
+/* Would `bytes` of records be enough for segments of its own? */
+static bool is_large_with(const struct torc_full *full, uint64_t bytes)
+{
+    uint64_t least = full->stream.open != TORC_REF_NONE ? TORC_FULL_OWN_STREAM_BYTES / 4
+                                                        : TORC_FULL_OWN_STREAM_BYTES;
+    return bytes > least;
+}
+
+bool torc_full_is_large(const struct torc_full *full)
+{
+    return is_large_with(full, full->record_bytes);
+}
+
+/* Allocate and write a record that nothing refers to yet. `planned`: bytes of such records before.
+ */
+static int store(struct torc_arena *arena, struct torc_full *full, const struct torc_pair *pair,
+                 uint64_t planned, uint64_t *out_ref)
+{
+    bool own = is_large_with(full, full->record_bytes + planned);
+    uint64_t bytes = torc_record_field_bytes(!own, pair->field.len, pair->value.len);
+    struct torc_stream *stream = own ? &full->stream : torc_stream_shared(arena);
+    uint64_t ref;
+    int rc = torc_record_alloc(arena, stream, bytes, &ref);
+    if (rc != 0) {
+        return rc;
+    }
+    torc_record_write_field(torc_arena_at(arena, ref), own ? TORC_REF_NONE : full->stream.owner,
+                            pair->field, pair->value);
+    *out_ref = ref;
+    return 0;
+}
+
+int torc_full_create(struct torc_arena *arena, uint64_t *out_root)
+{
+    uint64_t root;
+    int rc = torc_arena_block_alloc(arena, TORC_FULL_ROOT_LOG2, TORC_USE_ROOT, &root);
+    if (rc != 0) {
+        return rc;
+    }
+    struct torc_full *full = torc_full_at(arena, root);
+    memset(full, 0, 1u << TORC_FULL_ROOT_LOG2);
+    torc_table_init(&full->table);
+    full->stream.owner = root;
+    full->state = TORC_FULL_LIVE;
+    full->magic = TORC_FULL_MAGIC;
+    *out_root = root;
+    return 0;
+}
+
+/* --- set --- */
+
+static bool fits_in_place(const uint8_t *record, struct torc_slice value)
+{
+    struct torc_slice old;
+    (void)torc_record_field(record, &old);
+    return old.len == value.len && (record[0] & TORC_RECORD_EXPIRES) == 0;
+}
+
+static void write_in_place(uint8_t *record, struct torc_slice value)
+{
+    struct torc_slice old;
+    (void)torc_record_field(record, &old);
+    if (value.len != 0) {
+        memcpy(record + (old.data - record), value.data, value.len);
+    }
+}
+
+static void prefetch(const struct torc_arena *arena, const struct torc_table *table,
+                     const struct put_slot *slots, size_t i)
+{
+    if (i >= LINES_AHEAD) {
+        torc_table_prefetch(arena, table, slots[i - LINES_AHEAD].hash);
+    }
+    if (i >= RECORDS_AHEAD) {
+        uint64_t ref = torc_table_candidate(arena, table, slots[i - RECORDS_AHEAD].hash);
+        if (ref != TORC_REF_NONE) {
+            TORC_PREFETCH(torc_arena_at(arena, ref));
+        }
+    }
+}
+
+/* Fill the slots, which are zero. From the last pair to the first, so that of several pairs with an
+ * existing field the last one claims it. *out_new: index entries that may be needed. */
+static int plan(struct torc_arena *arena, struct torc_full *full, const struct torc_pair *pairs,
+                struct put_slot *slots, size_t n_pairs, uint64_t *out_new)
+{
+    uint64_t seed = torc_arena_seed(arena);
+    uint64_t planned = 0;
+    uint64_t n_new = 0;
+    for (size_t i = 0; i < n_pairs; ++i) {
+        slots[i].hash = torc_hash_slice(seed, pairs[i].field);
+    }
+    for (size_t i = n_pairs; i-- > 0;) {
+        struct put_slot *slot = &slots[i];
+        prefetch(arena, &full->table, slots, i);
+        uint64_t ref = torc_table_find(arena, &full->table, slot->hash, pairs[i].field);
+        if (ref != TORC_REF_NONE) {
+            uint8_t *record = torc_arena_at(arena, ref);
+            if ((record[0] & TORC_RECORD_CLAIMED) != 0) {
+                continue;
+            }
+            record[0] |= TORC_RECORD_CLAIMED;
+            slot->old_ref = ref;
+            if (fits_in_place(record, pairs[i].value)) {
+                continue;
+            }
+        } else {
+            ++n_new;
+        }
+        int rc = store(arena, full, &pairs[i], planned, &slot->new_ref);
+        if (rc != 0) {
+            return rc;
+        }
+        planned += torc_record_bytes(torc_arena_at(arena, slot->new_ref));
+    }
+    *out_new = n_new;
+    return 0;
+}
+
+/* Newest record first, which is from the first slot on: so the segment forgets them all. */
+static void undo(struct torc_arena *arena, struct torc_full *full, const struct put_slot *slots,
+                 size_t n_pairs)
+{
+    for (size_t i = 0; i < n_pairs; ++i) {
+        if (slots[i].old_ref != TORC_REF_NONE) {
+            uint8_t *record = torc_arena_at(arena, slots[i].old_ref);
+            record[0] &= (uint8_t)~TORC_RECORD_CLAIMED;
+        }
+        if (slots[i].new_ref != TORC_REF_NONE) {
+            const uint8_t *record = torc_arena_at(arena, slots[i].new_ref);
+            (void)torc_record_release(arena, stream_of(arena, full, record), slots[i].new_ref);
+        }
+    }
+    if (full->stream.live == 0) {
+        while (torc_stream_drop_step(arena, &full->stream)) {
+        }
+    }
+}
+
+/* Link record `ref` in place of `old_ref`. */
+static void replace(struct torc_arena *arena, struct torc_full *full, uint64_t hash,
+                    uint64_t old_ref, uint64_t ref)
+{
+    torc_table_replace(arena, &full->table, hash, old_ref, ref);
+    count_in(full, torc_record_bytes(torc_arena_at(arena, ref)));
+    release(arena, full, old_ref);
+}
+
+static int64_t apply(struct torc_arena *arena, struct torc_full *full,
+                     const struct torc_pair *pairs, const struct put_slot *slots, size_t n_pairs)
+{
+    int64_t created = 0;
+    for (size_t i = 0; i < n_pairs; ++i) {
+        uint64_t hash = slots[i].hash;
+        uint64_t ref = slots[i].new_ref;
+        uint64_t old_ref = slots[i].old_ref;
+        if (old_ref != TORC_REF_NONE) {
+            uint8_t *record = torc_arena_at(arena, old_ref);
+            record[0] &= (uint8_t)~TORC_RECORD_CLAIMED;
+            if (ref == TORC_REF_NONE) {
+                write_in_place(record, pairs[i].value);
+                continue;
+            }
+        } else if (ref == TORC_REF_NONE) {
+            continue;
+        } else if (n_pairs > 1) {
+            old_ref = torc_table_find(arena, &full->table, hash, pairs[i].field);
+        }
+        if (old_ref != TORC_REF_NONE) {
+            replace(arena, full, hash, old_ref, ref);
+        } else {
+            torc_table_insert(arena, &full->table, hash, ref);
+            count_in(full, torc_record_bytes(torc_arena_at(arena, ref)));
+            ++created;
+        }
+    }
+    return created;
+}
+
+static int64_t put_planned(struct torc_arena *arena, struct torc_full *full,
+                           const struct torc_pair *pairs, struct put_slot *slots, size_t n_pairs)
+{
+    uint64_t n_new;
+    int rc = plan(arena, full, pairs, slots, n_pairs, &n_new);
+    if (rc == 0 && n_new != 0) {
+        rc = torc_table_reserve(arena, &full->table, n_new);
+    }
+    if (rc != 0) {
+        undo(arena, full, slots, n_pairs);
+        return rc;
+    }
+    int64_t created = apply(arena, full, pairs, slots, n_pairs);
+    if ((uint64_t)created < n_new) {
+        /* Pairs named a new field twice: take the rest of the promise back. */
+        rc = torc_table_reserve(arena, &full->table, 0);
+        assert(rc == 0);
+    }
+    return created;
+}
+
+int64_t torc_full_put(struct torc_arena *arena, uint64_t root, const struct torc_pair *pairs,
+                      size_t n_pairs)
+{
+    struct torc_full *full = torc_full_at(arena, root);
+    struct put_slot few[FEW_PAIRS];
+    if (n_pairs <= FEW_PAIRS) {
+        memset(few, 0, n_pairs * sizeof(*few));
+        return put_planned(arena, full, pairs, few, n_pairs);
+    }
+    if (n_pairs > TORC_ARENA_MAX_BYTES / sizeof(struct put_slot)) {
+        return -ENOSPC;
+    }
+    uint64_t bytes = n_pairs * sizeof(struct put_slot);
+    uint64_t n_pages = torc_align_up(bytes, TORC_PAGE_BYTES) / TORC_PAGE_BYTES;
+    uint64_t scratch;
+    int rc = torc_arena_run_alloc(arena, n_pages, TORC_USE_ROOT, &scratch);
+    if (rc != 0) {
+        return rc;
+    }
+    struct put_slot *slots = torc_arena_at(arena, scratch);
+    memset(slots, 0, bytes);
+    int64_t created = put_planned(arena, full, pairs, slots, n_pairs);
+    torc_arena_run_free(arena, scratch, n_pages, TORC_USE_ROOT);
+    return created;
+}
+
+/* --- read, delete, walk --- */
+
+bool torc_full_find(const struct torc_arena *arena, uint64_t root, uint64_t hash,
+                    struct torc_slice field, struct torc_slice *out_value)
+{
+    const struct torc_full *full = torc_full_at(arena, root);
+    uint64_t ref = torc_table_find(arena, &full->table, hash, field);
+    if (ref == TORC_REF_NONE) {
+        return false;
+    }
+    (void)torc_record_field(torc_arena_at(arena, ref), out_value);
+    return true;
+}
+
+int torc_full_del(struct torc_arena *arena, uint64_t root, uint64_t hash, struct torc_slice field)
+{
+    struct torc_full *full = torc_full_at(arena, root);
+    uint64_t ref = torc_table_find(arena, &full->table, hash, field);
+    if (ref == TORC_REF_NONE) {
+        return 0;
+    }
+    torc_table_remove(arena, &full->table, hash, ref);
+    release(arena, full, ref);
+    return 1;
+}
+
+uint64_t torc_full_count(const struct torc_arena *arena, uint64_t root)
+{
+    return torc_full_at(arena, root)->table.count;
+}
+
+static void pair_at(const struct torc_arena *arena, uint64_t ref, struct torc_pair *out_pair)
+{
+    out_pair->field = torc_record_field(torc_arena_at(arena, ref), &out_pair->value);
+}
+
+struct pair_visit {
+    const struct torc_arena *arena;
+    void (*visit)(void *arg, const struct torc_pair *pair);
+    void *arg;
+};
+
+static void visit_pair(void *arg, uint64_t ref)
+{
+    const struct pair_visit *v = arg;
+    struct torc_pair pair;
+    pair_at(v->arena, ref, &pair);
+    v->visit(v->arg, &pair);
+}
+
+uint64_t torc_full_scan(const struct torc_arena *arena, uint64_t root, uint64_t cursor,
+                        uint64_t min_homes, void (*visit)(void *arg, const struct torc_pair *pair),
+                        void *arg)
+{
+    struct pair_visit v = {.arena = arena, .visit = visit, .arg = arg};
+    return torc_table_scan(arena, &torc_full_at(arena, root)->table, cursor, min_homes, visit_pair,
+                           &v);
+}
+
+bool torc_full_random(const struct torc_arena *arena, uint64_t root, uint64_t random_bits,
+                      struct torc_pair *out_pair)
+{
+    uint64_t ref = torc_table_random(arena, &torc_full_at(arena, root)->table, random_bits);
+    if (ref == TORC_REF_NONE) {
+        return false;
+    }
+    pair_at(arena, ref, out_pair);
+    return true;
+}
+
+uint64_t torc_full_bytes(const struct torc_arena *arena, uint64_t root)
+{
+    const struct torc_full *full = torc_full_at(arena, root);
+    return (1u << TORC_FULL_ROOT_LOG2) + torc_table_bytes(&full->table) + full->record_bytes +
+           full->extent_extra + full->stream.dead;
+}
+
+/* --- cleaning --- */
+
+bool torc_full_wants_cleaning(const struct torc_full *full, uint64_t dead_min_bytes,
+                              uint32_t dead_part)
+{
+    const struct torc_stream *stream = &full->stream;
+    if (stream->open == TORC_REF_NONE) {
+        return false;
+    }
+    return !torc_full_is_large(full) ||
+           (stream->dead >= dead_min_bytes &&
+            stream->dead > (stream->live + stream->dead) / dead_part);
+}
+
+int torc_full_move(struct torc_arena *arena, uint64_t root, uint64_t ref)
+{
+    struct torc_full *full = torc_full_at(arena, root);
+    const uint8_t *record = torc_arena_at(arena, ref);
+    bool own = torc_record_type(record) == TORC_RECORD_FIELD;
+    struct torc_pair pair;
+    uint64_t target;
+    int rc;
+    pair_at(arena, ref, &pair);
+    uint64_t hash = torc_hash_slice(torc_arena_seed(arena), pair.field);
+    if (torc_table_find(arena, &full->table, hash, pair.field) != ref) {
+        return -ENOENT;
+    }
+    if (torc_full_is_large(full) == own) {
+        rc = torc_record_move(arena, stream_of(arena, full, record), ref, torc_record_bytes(record),
+                              &target);
+    } else {
+        rc = store(arena, full, &pair, 0, &target);
+        if (rc != 0 && !own) {
+            /* At the limit it stays in the shared stream, where a move may pass the limit. */
+            rc = torc_record_move(arena, torc_stream_shared(arena), ref, torc_record_bytes(record),
+                                  &target);
+        }
+    }
+    if (rc == 0) {
+        replace(arena, full, hash, ref, target);
+    }
+    return rc;
+}
+
+/* --- dropping --- */
+
+/* The records in shared segments of some homes. */
+struct drop_batch {
+    const struct torc_arena *arena;
+    uint64_t refs[BATCH_RECORDS];
+    unsigned n_refs;
+    unsigned n_seen; /* entries visited */
+    bool is_full;    /* there were more */
+};
+
+static void collect_shared(void *arg, uint64_t ref)
+{
+    struct drop_batch *batch = arg;
+    const uint8_t *record = torc_arena_at(batch->arena, ref);
+    ++batch->n_seen;
+    if (torc_record_type(record) != TORC_RECORD_FIELD_OWNED) {
+        return;
+    }
+    if (batch->n_refs == BATCH_RECORDS) {
+        batch->is_full = true;
+        return;
+    }
+    batch->refs[batch->n_refs++] = ref;
+}
+
+/* Free the shared records of one home after the other; entries leave the table first, so that the
+ * cleaner can go on moving what is still there. Returns what is left of the budget. */
+static unsigned drop_shared(struct torc_arena *arena, struct torc_full *full, unsigned budget)
+{
+    uint64_t seed = torc_arena_seed(arena);
+    while (budget > 0 && full->record_bytes > full->stream.live) {
+        struct drop_batch batch = {.arena = arena};
+        uint64_t next = torc_table_scan(arena, &full->table, full->drop_cursor, 1, collect_shared,
+                                        &batch);
+        for (unsigned i = 0; i < batch.n_refs; ++i) {
+            uint64_t ref = batch.refs[i];
+            uint64_t hash = torc_hash_slice(seed, torc_record_name(torc_arena_at(arena, ref)));
+            torc_table_remove(arena, &full->table, hash, ref);
+            release(arena, full, ref);
+        }
+        if (!batch.is_full) {
+            full->drop_cursor = next;
+        }
+        budget -= (unsigned)torc_min_u64(budget, 1 + batch.n_seen);
+    }
+    return budget;
+}
+
+bool torc_full_drop_step(struct torc_arena *arena, uint64_t root, unsigned budget)
+{
+    struct torc_full *full = torc_full_at(arena, root);
+    if (full->state == TORC_FULL_LIVE) {
+        full->state = TORC_FULL_DROPPING;
+        full->drop_cursor = 0;
+    }
+    if (full->state == TORC_FULL_DROPPING) {
+        budget = drop_shared(arena, full, budget);
+        if (full->record_bytes > full->stream.live) {
+            return true;
+        }
+        full->state = TORC_FULL_TEARING;
+    }
+    bool more = true;
+    while (budget > 0 && (more = torc_table_drop_step(arena, &full->table))) {
+        --budget;
+    }
+    while (!more && budget > 0 && (more = torc_stream_drop_step(arena, &full->stream))) {
+        --budget;
+    }
+    if (more || budget == 0) {
+        return true;
+    }
+    torc_arena_block_free(arena, root, TORC_FULL_ROOT_LOG2, TORC_USE_ROOT);
+    return false;
+}
+
+void torc_full_destroy(struct torc_arena *arena, uint64_t root)
+{
+    while (torc_full_drop_step(arena, root, BATCH_RECORDS)) {
+    }
+}

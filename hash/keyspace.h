@@ -4,17 +4,24 @@
  * full hash) and holds the rules that users see: a hash without fields does not exist; a refused
  * command leaves nothing behind.
  *
- * Everything is in the arena; this handle is a few words that can be made again from it. No clock,
- * no threads, no globals: the hash seed comes from the arena, limits from `struct
- * torc_hash_limits`.
+ * Everything is in the arena; this handle is a few words that can be made again from it (and 64 KiB
+ * of scratch memory). No clock, no threads, no globals: the hash seed comes from the arena, limits
+ * from `struct torc_hash_limits`.
  *
- * Thread: the arena's owner. Borrowed slices die at the next mutation of the arena.
+ * Thread: the arena's owner. Borrowed slices die at the next mutation of the arena, and every
+ * maintenance step is one. Names and values passed to a function that changes something must not
+ * lie in the arena. Costs are those of the table and the representation: O(1) for a key or field,
+ * O(bytes moved) for what is written, unless a function says otherwise.
  */
 #ifndef TORC_HASH_KEYSPACE_H
 #define TORC_HASH_KEYSPACE_H
 
 #include "core/arena.h"
 #include "hash/compact.h"
+
+/* What MEMORY USAGE counts for the index entry of a key. An index line of 64 bytes holds at most
+ * ten references and is 78 to 88 % full, so that an entry takes 7.3 to 8.2 bytes. */
+#define TORC_KEYSPACE_ENTRY_BYTES 8u
 
 struct torc_keyspace;
 
@@ -26,7 +33,8 @@ struct torc_hash_limits {
                                      size decides */
     uint32_t compact_max_value; /* hash-max-listpack-value: longest field or value in bytes, at most
                                    32767 */
-    uint64_t max_part_bytes;    /* longest key, field or value: proto-max-bulk-len */
+    uint64_t max_part_bytes;    /* longest key, field or value: proto-max-bulk-len; 1 GiB - 1 is the
+                                   most */
     bool disable_encoding;
 };
 #define TORC_HASH_LIMITS_DEFAULT                                                                   \
@@ -40,12 +48,14 @@ struct torc_key {
     uint64_t hash;
 };
 
-/* Open database `index` (< TORC_ARENA_DATABASES) of the arena; made when new. The limits are read
- * at every call, so the caller may change them. -ENOMEM, -ENOSPC. */
+/* Open database `index` (< TORC_ARENA_DATABASES) of the arena; made when new. One handle for a
+ * database at a time. The limits are read at every call, so the caller may change them; they live
+ * longer than the handle. -EINVAL index, -ENOMEM, -ENOSPC, -EBADMSG what the arena holds there is
+ * no keyspace. */
 int torc_keyspace_open(struct torc_arena *arena, unsigned index,
                        const struct torc_hash_limits *limits,
                        struct torc_keyspace **out_keyspace) TORC_MUST_USE;
-/* Free the handle; the data stay in the arena. */
+/* Free the handle; the data stay in the arena. NULL is fine. */
 void torc_keyspace_close(struct torc_keyspace *keyspace);
 
 struct torc_key torc_keyspace_key(const struct torc_keyspace *keyspace, struct torc_slice name);
@@ -59,10 +69,11 @@ enum torc_type torc_keyspace_type(const struct torc_keyspace *keyspace, const st
 enum torc_encoding torc_keyspace_encoding(const struct torc_keyspace *keyspace,
                                           const struct torc_key *key);
 /* True if it was there. A large hash is unlinked at once and freed in steps by
- * torc_keyspace_maintain(). */
+ * torc_keyspace_maintain(). Never fails. */
 bool torc_keyspace_del(struct torc_keyspace *keyspace, const struct torc_key *key);
 uint64_t torc_keyspace_count(const struct torc_keyspace *keyspace);
-/* True to the byte: record, index share (one entry), and all of a full hash. 0 = no such key. */
+/* True to the byte: record (an extent with its pages), TORC_KEYSPACE_ENTRY_BYTES for the index, and
+ * all of a full hash (torc_full_bytes). 0 = no such key. */
 uint64_t torc_keyspace_usage(const struct torc_keyspace *keyspace, const struct torc_key *key);
 /* As torc_table_scan(), with keys. */
 uint64_t torc_keyspace_scan(const struct torc_keyspace *keyspace, uint64_t cursor,
@@ -71,7 +82,8 @@ uint64_t torc_keyspace_scan(const struct torc_keyspace *keyspace, uint64_t curso
                             void *arg);
 /* A random key; TORC_REF_NONE-like empty slice with data NULL if there is none. */
 struct torc_slice torc_keyspace_random(const struct torc_keyspace *keyspace, uint64_t random_bits);
-/* Forget everything now; memory is freed in steps. */
+/* Forget everything now, in O(1) whatever there is; memory is freed in steps by
+ * torc_keyspace_maintain(). Never fails. */
 void torc_keyspace_flush(struct torc_keyspace *keyspace);
 
 /* --- hashes ---
@@ -79,7 +91,10 @@ void torc_keyspace_flush(struct torc_keyspace *keyspace);
  * hash. */
 
 /* Set all pairs, later duplicates win. Returns the number of fields created. -ENOSPC over the
- * limit, -ENOMEM, -EMSGSIZE a part above max_part_bytes: nothing changed, no key left behind. */
+ * limit, -ENOMEM, -EMSGSIZE a part above max_part_bytes: nothing changed, no key left behind.
+ * A hash becomes full, and stays so as long as it lives, when the command has more pairs than
+ * compact_max_entries, when it has more fields than that afterwards, when a field or value is
+ * longer than compact_max_value, or when it would pass a block of 64 KiB. */
 int64_t torc_hash_put(struct torc_keyspace *keyspace, const struct torc_key *key,
                       const struct torc_pair *pairs, size_t n_pairs) TORC_MUST_USE;
 /* 1 and *out_value, or 0. */
@@ -89,28 +104,44 @@ int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *k
 int torc_hash_get_many(const struct torc_keyspace *keyspace, const struct torc_key *key,
                        const struct torc_slice *fields, size_t n_fields,
                        struct torc_slice *out_values) TORC_MUST_USE;
-/* Number removed; the key goes with its last field. */
+/* Number removed; the key goes with its last field. Allocates nothing, so the memory limit does not
+ * stop it. */
 int64_t torc_hash_del(struct torc_keyspace *keyspace, const struct torc_key *key,
                       const struct torc_slice *fields, size_t n_fields) TORC_MUST_USE;
 int64_t torc_hash_len(const struct torc_keyspace *keyspace,
                       const struct torc_key *key) TORC_MUST_USE;
 /* Every pair once, insertion order when compact. The visitor must not change the keyspace. 0. */
 int torc_hash_each(const struct torc_keyspace *keyspace, const struct torc_key *key,
-                   void (*visit)(void *arg, const struct torc_pair *pair), void *arg) TORC_MUST_USE;
+                   void (*visit)(void *arg, const struct torc_pair *pair),
+                   void *arg) TORC_MUST_USE;
 /* HSCAN: compact hashes answer everything with cursor 0; else as torc_table_scan(). */
 int torc_hash_scan(const struct torc_keyspace *keyspace, const struct torc_key *key,
                    uint64_t cursor, uint64_t min_homes,
                    void (*visit)(void *arg, const struct torc_pair *pair), void *arg,
                    uint64_t *out_cursor) TORC_MUST_USE;
+/* A random pair: 1 and *out_pair, or 0 when there is none. */
+int torc_hash_random(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                     uint64_t random_bits, struct torc_pair *out_pair) TORC_MUST_USE;
 
 /* --- maintenance and checks --- */
 
-/* Do up to `budget` units (about one record moved or freed each) of what is due: dropping,
- * cleaning, finishing growth. True while there is more. */
+/* Do up to `budget` units (about one record moved or freed, or 1 KiB moved, each) of what is due:
+ * dropping, cleaning, finishing growth. True while there is more. May pass the memory limit by a
+ * segment or two for the moment, as records must be copied before their place is free. */
 bool torc_keyspace_maintain(struct torc_keyspace *keyspace, unsigned budget);
 
-/* Every invariant of the keyspace and of what hangs on it: tables, blocks, records, streams,
- * accounting. O(size). */
+/* The same for idle moments: also cuts the slack of compact blocks and cleans until two per cent of
+ * the records are dead. A hash that is written to next gets its slack again. True while there is
+ * more; false without work when little has changed. */
+bool torc_keyspace_settle(struct torc_keyspace *keyspace, unsigned budget);
+
+/* Every invariant of the keyspaces of this arena and of what hangs on them: tables, blocks,
+ * records, streams, accounting. 0 or -EBADMSG with *out_why (may be NULL). O(size). */
 int torc_keyspace_check(const struct torc_keyspace *keyspace, const char **out_why) TORC_MUST_USE;
+
+/* The same on any arena, a dead server's too (torc_arena_open_fd): reads only, ends whatever the
+ * bytes are. The in-flight word is not 0 if the owner died in the middle of an operation; what that
+ * names may then be half done and found wrong here. */
+int torc_keyspace_check_arena(const struct torc_arena *arena, const char **out_why) TORC_MUST_USE;
 
 #endif

@@ -10,14 +10,18 @@
  *   field record   tag, [owner 5], [expiry 6], field length (1-5), value length (1-5), field, value
  *                  owner only in segments that several hashes share (TORC_RECORD_FIELD_OWNED)
  *   filler         one byte; left over by a trim too short for anything else
+ *   hole           tag, u32 length of the whole, dead bytes
  *
  * A name is the key of a key record and the field of a field record: tables compare names and know
  * nothing more. A record that died keeps its bytes but for the dead bit, so that a segment can
  * always be walked.
+ *
+ * Thread: the arena's owner. All of it is O(1) but for the copying of names and values.
  */
 #ifndef TORC_HASH_RECORD_H
 #define TORC_HASH_RECORD_H
 
+#include "core/segment.h"
 #include "core/slice.h"
 
 enum torc_record_type {
@@ -31,7 +35,17 @@ enum torc_record_type {
 };
 #define TORC_RECORD_TYPE_MASK 0x07u
 #define TORC_RECORD_EXPIRES   0x08u /* a 6-byte expiry, milliseconds, follows (room left) */
+#define TORC_RECORD_CLAIMED   0x40u /* only inside a multi-field write: a pair of it has this field */
 #define TORC_RECORD_DEAD      0x80u
+
+#define TORC_RECORD_OWNER_BYTES  5u
+#define TORC_RECORD_ROOT_BYTES   5u
+#define TORC_RECORD_EXPIRY_BYTES 6u
+#define TORC_RECORD_HOLE_BYTES   5u /* the shortest hole; what is shorter is fillers */
+
+/* Longest key, field or value: two of them and their lengths stay below 2^32, the reach of a hole.
+ */
+#define TORC_RECORD_PART_MAX (TORC_GIB - 1)
 
 /* Lengths inside records: 0..191 in one byte; 192..8,383 in two (0xc0 | high 5 bits, low 8 bits;
  * biased by 192); else 0xe0 and a u32. 0xe1..0xff are code points kept for the value codec. */
@@ -94,12 +108,12 @@ static inline struct torc_slice torc_record_name(const uint8_t *record)
     enum torc_record_type type = torc_record_type(record);
     uint32_t name_len;
     if (type == TORC_RECORD_FIELD_OWNED) {
-        p += 5;
+        p += TORC_RECORD_OWNER_BYTES;
     }
     if (type == TORC_RECORD_FIELD || type == TORC_RECORD_FIELD_OWNED) {
         uint32_t value_len;
         if (record[0] & TORC_RECORD_EXPIRES) {
-            p += 6;
+            p += TORC_RECORD_EXPIRY_BYTES;
         }
         p += torc_record_len_get(p, &name_len);
         p += torc_record_len_get(p, &value_len);
@@ -107,9 +121,100 @@ static inline struct torc_slice torc_record_name(const uint8_t *record)
     }
     p += torc_record_len_get(p, &name_len);
     if (record[0] & TORC_RECORD_EXPIRES) {
-        p += 6;
+        p += TORC_RECORD_EXPIRY_BYTES;
     }
     return torc_slice_of(p, name_len);
 }
+
+/* --- key records --- */
+
+/* Bytes of a key record up to its payload. */
+static inline uint64_t torc_record_key_head_bytes(uint64_t key_len)
+{
+    return 1 + torc_record_len_size(key_len) + key_len;
+}
+
+/* Write tag, length and key; returns where the payload goes: torc_record_key_head_bytes() behind
+ * `record`. */
+uint8_t *torc_record_write_key(uint8_t *record, enum torc_record_type type, struct torc_slice key);
+
+/* The payload of a key record, borrowed: compact block, root reference or string. */
+static inline const uint8_t *torc_record_payload(const uint8_t *record)
+{
+    struct torc_slice key = torc_record_name(record);
+    return key.data + key.len;
+}
+
+/* Reference of the full hash's root; of a TORC_RECORD_FULL. */
+static inline uint64_t torc_record_root(const uint8_t *record)
+{
+    return torc_load_u40(torc_record_payload(record));
+}
+
+/* --- field records --- */
+
+static inline uint64_t torc_record_field_bytes(bool owned, uint64_t field_len, uint64_t value_len)
+{
+    return 1 + (owned ? TORC_RECORD_OWNER_BYTES : 0) + torc_record_len_size(field_len) +
+           torc_record_len_size(value_len) + field_len + value_len;
+}
+
+/* Write a whole field record. `owner` TORC_REF_NONE: the segment knows it (TORC_RECORD_FIELD), else
+ * the record names it. */
+void torc_record_write_field(uint8_t *record, uint64_t owner, struct torc_slice field,
+                             struct torc_slice value);
+
+/* Field and value of a field record, borrowed. */
+static inline struct torc_slice torc_record_field(const uint8_t *record,
+                                                  struct torc_slice *out_value)
+{
+    const uint8_t *p = record + 1;
+    uint32_t field_len;
+    uint32_t value_len;
+    if (torc_record_type(record) == TORC_RECORD_FIELD_OWNED) {
+        p += TORC_RECORD_OWNER_BYTES;
+    }
+    if (record[0] & TORC_RECORD_EXPIRES) {
+        p += TORC_RECORD_EXPIRY_BYTES;
+    }
+    p += torc_record_len_get(p, &field_len);
+    p += torc_record_len_get(p, &value_len);
+    *out_value = torc_slice_of(p + field_len, value_len);
+    return torc_slice_of(p, field_len);
+}
+
+/* Root that a TORC_RECORD_FIELD_OWNED names. */
+static inline uint64_t torc_record_owner(const uint8_t *record)
+{
+    return torc_load_u40(record + 1);
+}
+
+/* --- any record --- */
+
+/* Bytes of the whole record, live or dead. Trusts the bytes. */
+uint64_t torc_record_bytes(const uint8_t *record);
+
+/* Fill `bytes` (1 or more) at p with a hole, or with fillers where a hole does not fit. */
+void torc_record_write_hole(uint8_t *p, uint64_t bytes);
+
+/* Mark the record at `ref` dead and give its bytes back to the stream it came from. The bytes must
+ * not be looked at afterwards. Returns how many they were. */
+uint64_t torc_record_release(struct torc_arena *arena, struct torc_stream *stream, uint64_t ref);
+
+/* A record whose bytes were validated. All slices borrow the record. */
+struct torc_record_view {
+    enum torc_record_type type;
+    bool dead;
+    bool claimed;
+    uint64_t bytes;            /* of the whole record */
+    uint64_t owner;            /* TORC_RECORD_FIELD_OWNED, else TORC_REF_NONE */
+    struct torc_slice name;    /* key or field; empty for holes and fillers */
+    struct torc_slice payload; /* value; compact block at its capacity; 5 bytes of a root */
+};
+
+/* Look at the record in `avail` readable bytes at p (1 or more), whatever they hold: nothing beyond
+ * them is read. -EBADMSG: not a record. The inside of a compact block is not looked at. */
+int torc_record_parse(const uint8_t *p, uint64_t avail,
+                      struct torc_record_view *out_view) TORC_MUST_USE;
 
 #endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Checker of compact blocks. Trusts nothing: each step reads only what the steps before it have
+ * shown to lie inside the block.
+ */
+#include "core/hashing.h"
+#include "hash/compact.h"
+#include "hash/compact_kernels.h"
+#include "hash/compact_private.h"
+
+static int bad(const char **out_why, const char *why)
+{
+    if (out_why != NULL) {
+        *out_why = why;
+    }
+    return -EBADMSG;
+}
+
+/* Read the length at *at (below `end`) and step over it. False: cut off, a reserved code, or two
+ * bytes for what fits one. */
+static bool read_len(const uint8_t *entries, size_t end, size_t *at, size_t *out_len)
+{
+    uint8_t first = entries[*at];
+    if (first >= TORC_COMPACT_CODE_FIRST && first < TORC_COMPACT_LEN_2_FLAG) {
+        return false;
+    }
+    if (first >= TORC_COMPACT_LEN_2_FLAG && end - *at < 2) {
+        return false;
+    }
+    size_t size = torc_compact_len_get(entries + *at, out_len);
+    *at += size;
+    return size == torc_compact_len_bytes(*out_len);
+}
+
+/* Read the entry at *at (below `end`) and step over it. */
+static bool read_entry(const uint8_t *entries, size_t end, size_t *at, struct torc_slice *out_field)
+{
+    size_t field_len;
+    size_t value_len;
+    if (!read_len(entries, end, at, &field_len) || *at == end ||
+        !read_len(entries, end, at, &value_len) || field_len + value_len > end - *at) {
+        return false;
+    }
+    *out_field = torc_slice_of(entries + *at, field_len);
+    *at += field_len + value_len;
+    return true;
+}
+
+static const char *check_head(const uint8_t *block, size_t bytes,
+                              struct torc_compact_head *out_head)
+{
+    if (bytes < TORC_COMPACT_MIN_BYTES) {
+        return "compact: shorter than the least block";
+    }
+    struct torc_compact_head head = torc_compact_head_load(block);
+    if (block[0] >> 4 != TORC_COMPACT_FORM_PLAIN) {
+        return "compact: unknown form";
+    }
+    if (head.capacity < TORC_COMPACT_MIN_BYTES || head.capacity > bytes) {
+        return "compact: capacity below the least or above the bytes there are";
+    }
+    if (head.groups_log2 == 1 ||
+        (head.groups_log2 != 0 && (head.count < TORC_COMPACT_MEAN_MIN << head.groups_log2 ||
+                                   head.count > TORC_COMPACT_MEAN_MAX << head.groups_log2))) {
+        return "compact: number of groups does not suit the count";
+    }
+    if (torc_compact_entries_at(&head) + head.entry_bytes > head.capacity) {
+        return "compact: directory and entries pass the capacity";
+    }
+    size_t sum = 0;
+    for (size_t i = 0; i < torc_compact_count_bytes(head.groups_log2); i++) {
+        sum += block[TORC_COMPACT_HEAD_BYTES + i];
+    }
+    if (head.groups_log2 != 0 && sum != head.count) {
+        return "compact: group counts do not sum up to the count";
+    }
+    *out_head = head;
+    return NULL;
+}
+
+/* Whether the entry at offset `at` of a field with this hash has its slot: in its group, under its
+ * fingerprint. */
+static bool has_slot(const uint8_t *block, const struct torc_compact_head *head, uint64_t hash,
+                     size_t at)
+{
+    const uint8_t *prints = block + torc_compact_prints_at(head);
+    size_t i = 0;
+    size_t end = head->count;
+    if (head->groups_log2 != 0) {
+        const uint8_t *counts = block + TORC_COMPACT_HEAD_BYTES;
+        uint32_t group = torc_compact_group(head->groups_log2, hash);
+        for (uint32_t before = 0; before < group; before++) {
+            i += counts[before];
+        }
+        end = i + counts[group];
+    }
+    for (; i < end; i++) {
+        if (prints[i] == torc_hash_fingerprint(hash) &&
+            torc_load_u16(block + torc_compact_offset_at(head, i)) == at) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int torc_compact_check_hashed(const uint8_t *block, size_t bytes, torc_compact_hasher *hasher,
+                              uint64_t seed, const char **out_why)
+{
+    struct torc_compact_head head;
+    const char *why = check_head(block, bytes, &head);
+    if (why != NULL) {
+        return bad(out_why, why);
+    }
+
+    /* As many slots as entries, and a slot for each entry: so every slot is the slot of one entry,
+     * and its offset is good. */
+    const uint8_t *entries = block + torc_compact_entries_at(&head);
+    struct torc_slice field;
+    size_t n = 0;
+    for (size_t at = 0; at < head.entry_bytes; n++) {
+        const size_t entry_at = at;
+        if (n == head.count || !read_entry(entries, head.entry_bytes, &at, &field)) {
+            return bad(out_why, "compact: broken entry, or more of them than the count");
+        }
+        if (!has_slot(block, &head, hasher(seed, field.data, field.len), entry_at)) {
+            return bad(out_why, "compact: an entry is not in its group of the directory");
+        }
+    }
+    if (n != head.count) {
+        return bad(out_why, "compact: fewer entries than the count");
+    }
+
+    /* A field that is there twice shows when the later one is looked up and the other is found. */
+    for (size_t at = 0; at < head.entry_bytes;) {
+        const size_t entry_at = at;
+        struct torc_slice value;
+        (void)read_entry(entries, head.entry_bytes, &at, &field);
+        size_t place =
+            torc_compact_ops()->locate(block, hasher(seed, field.data, field.len), field, &value);
+        if (place == TORC_COMPACT_ABSENT ||
+            torc_load_u16(block + torc_compact_offset_at(&head, place)) != entry_at) {
+            return bad(out_why, "compact: a field is there twice");
+        }
+    }
+    return 0;
+}
+
+int torc_compact_check(const uint8_t *block, size_t bytes, uint64_t seed, const char **out_why)
+{
+    return torc_compact_check_hashed(block, bytes, torc_hash_bytes, seed, out_why);
+}

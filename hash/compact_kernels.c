@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lookup in a compact block, written once and compiled per level: the searches take the level's
+ * small vector jobs as constants and are always inlined, so they are too.
+ *
+ * A vector load takes 16 fingerprints from a place in or right behind the fingerprints, however few
+ * there are, or 16 group counts likewise; what lies beyond is ignored. It stays inside the block:
+ *   - the first load of a block of one group is at 8, and TORC_COMPACT_MIN_BYTES = 8 + 16;
+ *   - a second load (32 at most) happens only behind 16 fields of a group of more;
+ *   - so but for the first case there are at least 16 fields (groups mean 16 or more, too), and
+ *     behind the last fingerprint lie at least 32 bytes of offsets and 32 of entries.
+ *
+ * AVX2 has no version: it would save five instructions of about 85 in groups above 16 fields, and
+ * none in the others, which are most.
+ */
+#include "hash/compact_kernels.h"
+
+#include "hash/compact_private.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#define VECTORS 1
+#else
+#define VECTORS 0
+#endif
+
+#define INLINE   static inline __attribute__((always_inline))
+#define NOINLINE static __attribute__((noinline))
+
+/* The two cases of a lookup. The common one needs no register beyond those that a call may use and
+ * calls nothing: names of up to 16 bytes in groups of up to 32 fields. The other does the rest. */
+#define SHORT_NAME_MAX  16u
+#define SMALL_GROUP_MAX 32u
+
+/* Groups whose first places search_many() keeps: 512 bytes of stack. */
+#define SUMMED_GROUPS_MAX 256u
+
+/* Whether `len` bytes, SHORT_NAME_MAX at most, are equal: two words that overlap but never leave
+ * the names. */
+INLINE bool short_names_equal(const uint8_t *a, const uint8_t *b, size_t len)
+{
+    if (TORC_LIKELY(len >= 8)) {
+        return ((torc_load_u64(a) ^ torc_load_u64(b)) |
+                (torc_load_u64(a + len - 8) ^ torc_load_u64(b + len - 8))) == 0;
+    }
+    if (len >= 4) {
+        return ((torc_load_u32(a) ^ torc_load_u32(b)) |
+                (torc_load_u32(a + len - 4) ^ torc_load_u32(b + len - 4))) == 0;
+    }
+    /* 1 to 3 bytes: the first, the middle and the last are all. */
+    return len == 0 || ((a[0] ^ b[0]) | (a[len / 2] ^ b[len / 2]) | (a[len - 1] ^ b[len - 1])) == 0;
+}
+
+/* A group: where to look for a field. */
+struct group {
+    const uint8_t *prints;  /* of the block */
+    const uint8_t *entries; /* of the block, and, before them, the offsets */
+    size_t first;           /* place of its first field in directory order */
+    size_t n;               /* fields */
+};
+
+/* Bit i of the result: prints[i] is `print`; i < n and i < 32. */
+typedef uint32_t match_fn(const uint8_t *prints, size_t n, uint8_t print);
+typedef size_t count_before_fn(const uint8_t *counts, size_t group);
+
+INLINE struct group only_group(const uint8_t *block, struct torc_compact_head head)
+{
+    const uint8_t *prints = block + TORC_COMPACT_HEAD_BYTES;
+    return (struct group){
+        .prints = prints,
+        .entries = prints + TORC_COMPACT_SLOT_BYTES * (size_t)(head.count + head.spare),
+        .first = 0,
+        .n = head.count,
+    };
+}
+
+/* The group of `hash` in `block`, whose header is `head`. */
+INLINE struct group group_of(const uint8_t *block, struct torc_compact_head head, uint64_t hash,
+                             count_before_fn *count_before)
+{
+    if (head.groups_log2 == 0) {
+        return only_group(block, head);
+    }
+    const uint8_t *counts = block + TORC_COMPACT_HEAD_BYTES;
+    const size_t group = torc_compact_group(head.groups_log2, hash);
+    return (struct group){
+        .prints = block + torc_compact_prints_at(&head),
+        .entries = block + torc_compact_entries_at(&head),
+        .first = count_before(counts, group),
+        .n = counts[group],
+    };
+}
+
+/* The entry whose offset is at `place`. ~place is -place - 1: offsets go backwards. */
+INLINE const uint8_t *entry_at(const uint8_t *entries, size_t place)
+{
+    return entries + torc_load_u16(entries + 2 * (ptrdiff_t)~place);
+}
+
+/* Find a short name in a small group: its place, or TORC_COMPACT_ABSENT. */
+INLINE size_t search_common(struct group group, uint64_t hash, struct torc_slice field,
+                            match_fn *match, struct torc_slice *out_value)
+{
+    const uint8_t print = torc_hash_fingerprint(hash);
+    uint32_t matches = match(group.prints + group.first, group.n, print);
+    for (; matches != 0; matches &= matches - 1) {
+        /* A length of one byte is that byte; that of the value is stepped over without a branch. */
+        const size_t place = group.first + (size_t)__builtin_ctz(matches);
+        const uint8_t *entry = entry_at(group.entries, place);
+        size_t value_len = entry[1];
+        const uint8_t *name = entry + 2 + (value_len >> 7);
+        if (TORC_LIKELY(entry[0] == field.len && short_names_equal(name, field.data, field.len))) {
+            if (TORC_UNLIKELY(value_len >= TORC_COMPACT_LEN_2_FLAG)) {
+                (void)torc_compact_len_get(entry + 1, &value_len);
+            }
+            *out_value = torc_slice_of(name + field.len, value_len);
+            return place;
+        }
+    }
+    return TORC_COMPACT_ABSENT;
+}
+
+/* The same for any name and any group. */
+INLINE size_t search_any(struct group group, uint64_t hash, struct torc_slice field,
+                         match_fn *match, struct torc_slice *out_value)
+{
+    const uint8_t print = torc_hash_fingerprint(hash);
+    for (size_t i = 0; i < group.n; i += 32) {
+        uint32_t matches = match(group.prints + group.first + i, group.n - i, print);
+        for (; matches != 0; matches &= matches - 1) {
+            size_t place = group.first + i + (size_t)__builtin_ctz(matches);
+            struct torc_pair pair;
+            (void)torc_compact_entry_get(entry_at(group.entries, place), &pair);
+            if (torc_slice_equal(pair.field, field)) {
+                *out_value = pair.value;
+                return place;
+            }
+        }
+    }
+    return TORC_COMPACT_ABSENT;
+}
+
+typedef size_t locate_fn(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                         struct torc_slice *out_value);
+
+/* One field of many, in its group: 1 found, 0 absent and *out_value has no data. */
+INLINE size_t search_next(const uint8_t *block, struct group group, uint64_t hash,
+                          struct torc_slice field, match_fn *match, locate_fn *locate_any,
+                          struct torc_slice *out_value)
+{
+    *out_value = (struct torc_slice){.data = NULL, .len = 0};
+    size_t place = TORC_UNLIKELY(field.len > SHORT_NAME_MAX || group.n > SMALL_GROUP_MAX)
+                       ? locate_any(block, hash, field, out_value)
+                       : search_common(group, hash, field, match, out_value);
+    return place != TORC_COMPACT_ABSENT;
+}
+
+/* torc_compact_find_many(). What one lookup computes anew is computed once here: the places of the
+ * block, and where each group begins, unless there are far more groups than fields to find. */
+INLINE size_t search_many(const uint8_t *block, size_t n, const uint64_t *hashes,
+                          const struct torc_slice *fields, match_fn *match,
+                          count_before_fn *count_before, locate_fn *locate_any,
+                          struct torc_slice *out_values)
+{
+    const struct torc_compact_head head = torc_compact_head_load(block);
+    size_t n_found = 0;
+    if (head.groups_log2 == 0) {
+        const struct group group = only_group(block, head);
+        for (size_t i = 0; i < n; i++) {
+            n_found +=
+                search_next(block, group, hashes[i], fields[i], match, locate_any, &out_values[i]);
+        }
+        return n_found;
+    }
+
+    uint16_t firsts[SUMMED_GROUPS_MAX];
+    const size_t n_groups = (size_t)1 << head.groups_log2;
+    const uint8_t *counts = block + TORC_COMPACT_HEAD_BYTES;
+    if (n_groups > SUMMED_GROUPS_MAX || n_groups > 4 * n) {
+        for (size_t i = 0; i < n; i++) {
+            n_found += search_next(block, group_of(block, head, hashes[i], count_before), hashes[i],
+                                   fields[i], match, locate_any, &out_values[i]);
+        }
+        return n_found;
+    }
+    uint32_t first = 0;
+    for (size_t i = 0; i < n_groups; i++) {
+        firsts[i] = (uint16_t)first;
+        first += counts[i];
+    }
+    struct group group = {
+        .prints = block + torc_compact_prints_at(&head),
+        .entries = block + torc_compact_entries_at(&head),
+    };
+    for (size_t i = 0; i < n; i++) {
+        const size_t number = torc_compact_group(head.groups_log2, hashes[i]);
+        group.first = firsts[number];
+        group.n = counts[number];
+        n_found +=
+            search_next(block, group, hashes[i], fields[i], match, locate_any, &out_values[i]);
+    }
+    return n_found;
+}
+
+/* --- scalar, the reference --- */
+
+INLINE uint32_t match_scalar(const uint8_t *prints, size_t n, uint8_t print)
+{
+    uint32_t matches = 0;
+    for (size_t i = 0; i < 32 && i < n; i++) {
+        matches |= (uint32_t)(prints[i] == print) << i;
+    }
+    return matches;
+}
+
+static size_t count_before_scalar(const uint8_t *counts, size_t group)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < group; i++) {
+        sum += counts[i];
+    }
+    return sum;
+}
+
+static void shift_scalar(uint8_t *offsets, size_t n, uint16_t above, uint16_t delta)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint16_t offset = torc_load_u16(offsets + 2 * i);
+        if (offset > above) {
+            torc_store_u16(offsets + 2 * i, (uint16_t)(offset + delta));
+        }
+    }
+}
+
+NOINLINE size_t locate_any_scalar(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                                  struct torc_slice *out_value)
+{
+    struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_scalar);
+    return search_any(group, hash, field, match_scalar, out_value);
+}
+
+NOINLINE size_t locate_grouped_scalar(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                                      struct torc_slice *out_value)
+{
+    struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_scalar);
+    if (TORC_UNLIKELY(group.n > SMALL_GROUP_MAX)) {
+        return locate_any_scalar(block, hash, field, out_value);
+    }
+    return search_common(group, hash, field, match_scalar, out_value);
+}
+
+static size_t locate_scalar(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                            struct torc_slice *out_value)
+{
+    const struct torc_compact_head head = torc_compact_head_load(block);
+    if (TORC_UNLIKELY(field.len > SHORT_NAME_MAX)) {
+        return locate_any_scalar(block, hash, field, out_value);
+    }
+    if (head.groups_log2 != 0 || TORC_UNLIKELY(head.count > SMALL_GROUP_MAX)) {
+        return locate_grouped_scalar(block, hash, field, out_value);
+    }
+    return search_common(only_group(block, head), hash, field, match_scalar, out_value);
+}
+
+static size_t find_many_scalar(const uint8_t *block, size_t n, const uint64_t *hashes,
+                               const struct torc_slice *fields, struct torc_slice *out_values)
+{
+    return search_many(block, n, hashes, fields, match_scalar, count_before_scalar,
+                       locate_any_scalar, out_values);
+}
+
+static const struct torc_compact_ops OPS_SCALAR = {
+    .name = "scalar",
+    .find_many = find_many_scalar,
+    .locate = locate_scalar,
+    .count_before = count_before_scalar,
+    .shift = shift_scalar,
+};
+
+#if VECTORS
+
+/* --- SSE2, the baseline of x86-64 --- */
+
+INLINE __m128i load_16(const uint8_t *p)
+{
+    return _mm_loadu_si128((const __m128i *)(const void *)p);
+}
+
+/* The lowest n of 32 bits. A table, as a shift by a variable costs more than the load. */
+static const uint32_t LOW_BITS[33] = {
+    0x00000000, 0x00000001, 0x00000003, 0x00000007, 0x0000000f, 0x0000001f, 0x0000003f,
+    0x0000007f, 0x000000ff, 0x000001ff, 0x000003ff, 0x000007ff, 0x00000fff, 0x00001fff,
+    0x00003fff, 0x00007fff, 0x0000ffff, 0x0001ffff, 0x0003ffff, 0x0007ffff, 0x000fffff,
+    0x001fffff, 0x003fffff, 0x007fffff, 0x00ffffff, 0x01ffffff, 0x03ffffff, 0x07ffffff,
+    0x0fffffff, 0x1fffffff, 0x3fffffff, 0x7fffffff, 0xffffffff,
+};
+
+INLINE uint32_t match_sse2(const uint8_t *prints, size_t n, uint8_t print)
+{
+    const __m128i wanted = _mm_set1_epi8((char)print);
+    uint32_t matches = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(load_16(prints), wanted));
+    if (n > 16) {
+        __m128i equal = _mm_cmpeq_epi8(load_16(prints + 16), wanted);
+        matches |= (uint32_t)_mm_movemask_epi8(equal) << 16;
+    }
+    return matches & LOW_BITS[n < 32 ? n : 32];
+}
+
+/* psadbw against zero adds up eight bytes at a time. The last vector keeps the bytes below `group`
+ * only, by a window of ones that ends there. */
+INLINE size_t count_before_sse2(const uint8_t *counts, size_t group)
+{
+    static const uint8_t WINDOW[32] = {
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, /* the upper half is 0 */
+    };
+    const __m128i zero = _mm_setzero_si128();
+    size_t last = group & ~(size_t)15;
+    __m128i keep = load_16(WINDOW + 16 - (group - last));
+    __m128i sum = _mm_sad_epu8(_mm_and_si128(load_16(counts + last), keep), zero);
+    for (size_t i = 0; i < last; i += 16) {
+        sum = _mm_add_epi64(sum, _mm_sad_epu8(load_16(counts + i), zero));
+    }
+    return (uint32_t)_mm_cvtsi128_si32(_mm_add_epi64(sum, _mm_unpackhi_epi64(sum, sum)));
+}
+
+static size_t count_before_sse2_call(const uint8_t *counts, size_t group)
+{
+    return count_before_sse2(counts, group);
+}
+
+/* Saturating subtraction of `above` leaves zero exactly where an offset is not above it. */
+static void shift_sse2(uint8_t *offsets, size_t n, uint16_t above, uint16_t delta)
+{
+    const __m128i limit = _mm_set1_epi16((short)above);
+    const __m128i step = _mm_set1_epi16((short)delta);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m128i old = load_16(offsets + 2 * i);
+        __m128i stays = _mm_cmpeq_epi16(_mm_subs_epu16(old, limit), _mm_setzero_si128());
+        __m128i moved = _mm_add_epi16(old, _mm_andnot_si128(stays, step));
+        _mm_storeu_si128((__m128i *)(void *)(offsets + 2 * i), moved);
+    }
+    shift_scalar(offsets + 2 * i, n - i, above, delta);
+}
+
+NOINLINE size_t locate_any_sse2(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                                struct torc_slice *out_value)
+{
+    struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_sse2);
+    return search_any(group, hash, field, match_sse2, out_value);
+}
+
+NOINLINE size_t locate_grouped_sse2(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                                    struct torc_slice *out_value)
+{
+    struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_sse2);
+    if (TORC_UNLIKELY(group.n > SMALL_GROUP_MAX)) {
+        return locate_any_sse2(block, hash, field, out_value);
+    }
+    return search_common(group, hash, field, match_sse2, out_value);
+}
+
+static size_t locate_sse2(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                          struct torc_slice *out_value)
+{
+    const struct torc_compact_head head = torc_compact_head_load(block);
+    if (TORC_UNLIKELY(field.len > SHORT_NAME_MAX)) {
+        return locate_any_sse2(block, hash, field, out_value);
+    }
+    if (head.groups_log2 != 0 || TORC_UNLIKELY(head.count > SMALL_GROUP_MAX)) {
+        return locate_grouped_sse2(block, hash, field, out_value);
+    }
+    return search_common(only_group(block, head), hash, field, match_sse2, out_value);
+}
+
+static size_t find_many_sse2(const uint8_t *block, size_t n, const uint64_t *hashes,
+                             const struct torc_slice *fields, struct torc_slice *out_values)
+{
+    return search_many(block, n, hashes, fields, match_sse2, count_before_sse2, locate_any_sse2,
+                       out_values);
+}
+
+static const struct torc_compact_ops OPS_SSE2 = {
+    .name = "sse2",
+    .find_many = find_many_sse2,
+    .locate = locate_sse2,
+    .count_before = count_before_sse2_call,
+    .shift = shift_sse2,
+};
+
+#endif
+
+const struct torc_compact_ops *torc_compact_ops_at(enum torc_cpu_level level)
+{
+#if VECTORS
+    if (level >= TORC_CPU_SSE2) {
+        return &OPS_SSE2;
+    }
+#endif
+    (void)level;
+    return &OPS_SCALAR;
+}
+
+/* --- the choice --- */
+
+static const struct torc_compact_ops *choose(void)
+{
+    const struct torc_compact_ops *ops = torc_compact_ops_at(torc_cpu_level());
+    atomic_store_explicit(&torc_compact_ops_chosen, ops, memory_order_relaxed);
+    return ops;
+}
+
+static size_t find_many_first(const uint8_t *block, size_t n, const uint64_t *hashes,
+                              const struct torc_slice *fields, struct torc_slice *out_values)
+{
+    return choose()->find_many(block, n, hashes, fields, out_values);
+}
+
+static size_t locate_first(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                           struct torc_slice *out_value)
+{
+    return choose()->locate(block, hash, field, out_value);
+}
+
+static size_t count_before_first(const uint8_t *counts, size_t group)
+{
+    return choose()->count_before(counts, group);
+}
+
+static void shift_first(uint8_t *offsets, size_t n, uint16_t above, uint16_t delta)
+{
+    choose()->shift(offsets, n, above, delta);
+}
+
+static const struct torc_compact_ops OPS_FIRST = {
+    .name = "not chosen yet",
+    .find_many = find_many_first,
+    .locate = locate_first,
+    .count_before = count_before_first,
+    .shift = shift_first,
+};
+
+const struct torc_compact_ops *_Atomic torc_compact_ops_chosen = &OPS_FIRST;

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The two vector jobs of the compact hash, one version per CPU level: finding a field by its
+ * fingerprint, and adding to offsets after entries moved. A version holds the whole lookup, so that
+ * choosing one costs a load and a jump, and nothing inside the search.
+ */
+#ifndef TORC_HASH_COMPACT_KERNELS_H
+#define TORC_HASH_COMPACT_KERNELS_H
+
+#include <stdatomic.h>
+
+#include "core/cpu.h"
+#include "core/slice.h"
+
+#define TORC_COMPACT_ABSENT SIZE_MAX
+
+struct torc_compact_ops {
+    const char *name;
+
+    /* torc_compact_find_many(). */
+    size_t (*find_many)(const uint8_t *block, size_t n, const uint64_t *hashes,
+                        const struct torc_slice *fields, struct torc_slice *out_values);
+
+    /* The place of `field` in directory order and its value, or TORC_COMPACT_ABSENT. */
+    size_t (*locate)(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                     struct torc_slice *out_value);
+
+    /* Fields in the groups before `group`: the sum of counts[0..group). `group` is below the number
+     * of groups. */
+    size_t (*count_before)(const uint8_t *counts, size_t group);
+
+    /* Add `delta` (modulo 2^16) to each of the `n` offsets at `offsets` that is above `above`. */
+    void (*shift)(uint8_t *offsets, size_t n, uint16_t above, uint16_t delta);
+};
+
+/* The version for `level`, or for the best level below that has one. Constant data. */
+const struct torc_compact_ops *torc_compact_ops_at(enum torc_cpu_level level);
+
+/* The version in use. At first it is one that chooses that of torc_cpu_level() and passes the call
+ * on, so a call never asks; constant from then on. relaxed: threads that race choose alike, and
+ * what is pointed at is constant. */
+extern const struct torc_compact_ops *_Atomic torc_compact_ops_chosen;
+
+static inline const struct torc_compact_ops *torc_compact_ops(void)
+{
+    return atomic_load_explicit(&torc_compact_ops_chosen, memory_order_relaxed);
+}
+
+#endif

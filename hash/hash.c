@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What hashes do: reads and writes through either representation, and the way from compact to full.
+ *
+ * A write to a compact hash takes the first of these ways that is sure to work, so that a refused
+ * command changes nothing:
+ *   in place     the block's slack is enough for all pairs whatever they are
+ *   rewritten    one pair: into a new record with room for it; several: in the handle's scratch
+ *                memory first, which tells how much room they really take
+ *   full         a full hash is built beside the block and replaces it
+ */
+#include "hash/full.h"
+#include "hash/keyspace_private.h"
+
+/* A delete leaves slack; above one part of what is used, and this, most of it is cut off. */
+#define SLACK_PART      4u
+#define SLACK_MIN_BYTES 128u
+#define SLACK_KEPT_PART 8u
+
+/* Fields of a full hash looked up together, so that their misses overlap. */
+#define LOOKUP_BATCH 16u
+
+static uint8_t *record_at(const struct torc_keyspace *keyspace, uint64_t ref)
+{
+    return torc_arena_at(keyspace->arena, ref);
+}
+
+/* --- reads --- */
+
+/* What a key holds. */
+struct found {
+    enum torc_record_type type; /* TORC_RECORD_FILLER: no such key */
+    const uint8_t *payload;     /* compact block, or reference of the full root */
+};
+
+/* 0, or -EINVAL: the key holds no hash. */
+static int find_hash(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                     struct found *out_found)
+{
+    uint64_t ref = torc_keyspace_find(keyspace, key);
+    if (ref == TORC_REF_NONE) {
+        out_found->type = TORC_RECORD_FILLER;
+        return 0;
+    }
+    uint8_t *record = record_at(keyspace, ref);
+    out_found->type = torc_record_type(record);
+    out_found->payload = torc_keyspace_payload(record, key->name.len);
+    return out_found->type == TORC_RECORD_STRING ? -EINVAL : 0;
+}
+
+int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                  struct torc_slice field, struct torc_slice *out_value)
+{
+    struct found found;
+    int rc = find_hash(keyspace, key, &found);
+    if (rc != 0 || found.type == TORC_RECORD_FILLER) {
+        return rc;
+    }
+    uint64_t hash = torc_hash_slice(keyspace->seed, field);
+    if (TORC_LIKELY(found.type == TORC_RECORD_COMPACT)) {
+        return torc_compact_find(found.payload, hash, field, out_value);
+    }
+    return torc_full_find(keyspace->arena, torc_load_u40(found.payload), hash, field, out_value);
+}
+
+static void get_many_full(const struct torc_keyspace *keyspace, uint64_t root,
+                          const struct torc_slice *fields, size_t n_fields,
+                          struct torc_slice *out_values)
+{
+    const struct torc_table *table = &torc_full_at(keyspace->arena, root)->table;
+    uint64_t hashes[LOOKUP_BATCH];
+    for (size_t begin = 0; begin < n_fields; begin += LOOKUP_BATCH) {
+        size_t n = torc_min_u64(n_fields - begin, LOOKUP_BATCH);
+        for (size_t i = 0; i < n; ++i) {
+            hashes[i] = torc_hash_slice(keyspace->seed, fields[begin + i]);
+            torc_table_prefetch(keyspace->arena, table, hashes[i]);
+        }
+        for (size_t i = 0; i < n; ++i) {
+            uint64_t ref = torc_table_candidate(keyspace->arena, table, hashes[i]);
+            if (ref != TORC_REF_NONE) {
+                TORC_PREFETCH(torc_arena_at(keyspace->arena, ref));
+            }
+        }
+        for (size_t i = 0; i < n; ++i) {
+            if (!torc_full_find(keyspace->arena, root, hashes[i], fields[begin + i],
+                                &out_values[begin + i])) {
+                out_values[begin + i] = torc_slice_of(NULL, 0);
+            }
+        }
+    }
+}
+
+int torc_hash_get_many(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                       const struct torc_slice *fields, size_t n_fields,
+                       struct torc_slice *out_values)
+{
+    struct found found;
+    int rc = find_hash(keyspace, key, &found);
+    if (rc != 0) {
+        return rc;
+    }
+    if (found.type == TORC_RECORD_FULL) {
+        get_many_full(keyspace, torc_load_u40(found.payload), fields, n_fields, out_values);
+        return 0;
+    }
+    for (size_t i = 0; i < n_fields; ++i) {
+        if (found.type == TORC_RECORD_FILLER ||
+            !torc_compact_find(found.payload, torc_hash_slice(keyspace->seed, fields[i]), fields[i],
+                               &out_values[i])) {
+            out_values[i] = torc_slice_of(NULL, 0);
+        }
+    }
+    return 0;
+}
+
+int64_t torc_hash_len(const struct torc_keyspace *keyspace, const struct torc_key *key)
+{
+    struct found found;
+    int rc = find_hash(keyspace, key, &found);
+    if (rc != 0 || found.type == TORC_RECORD_FILLER) {
+        return rc;
+    }
+    return found.type == TORC_RECORD_COMPACT
+               ? (int64_t)torc_compact_count(found.payload)
+               : (int64_t)torc_full_count(keyspace->arena, torc_load_u40(found.payload));
+}
+
+static void each_compact(const uint8_t *block,
+                         void (*visit)(void *arg, const struct torc_pair *pair), void *arg)
+{
+    size_t position = 0;
+    struct torc_pair pair;
+    while (torc_compact_next(block, &position, &pair)) {
+        visit(arg, &pair);
+    }
+}
+
+int torc_hash_each(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                   void (*visit)(void *arg, const struct torc_pair *pair), void *arg)
+{
+    uint64_t cursor = 0;
+    do {
+        int rc = torc_hash_scan(keyspace, key, cursor, UINT64_MAX, visit, arg, &cursor);
+        if (rc != 0) {
+            return rc;
+        }
+    } while (cursor != 0);
+    return 0;
+}
+
+int torc_hash_scan(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                   uint64_t cursor, uint64_t min_homes,
+                   void (*visit)(void *arg, const struct torc_pair *pair), void *arg,
+                   uint64_t *out_cursor)
+{
+    struct found found;
+    int rc = find_hash(keyspace, key, &found);
+    if (rc != 0) {
+        return rc;
+    }
+    uint64_t next = 0;
+    if (found.type == TORC_RECORD_COMPACT) {
+        each_compact(found.payload, visit, arg);
+    } else if (found.type == TORC_RECORD_FULL) {
+        next = torc_full_scan(keyspace->arena, torc_load_u40(found.payload), cursor, min_homes,
+                              visit, arg);
+    }
+    *out_cursor = next;
+    return 0;
+}
+
+int torc_hash_random(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                     uint64_t random_bits, struct torc_pair *out_pair)
+{
+    struct found found;
+    int rc = find_hash(keyspace, key, &found);
+    if (rc != 0 || found.type == TORC_RECORD_FILLER) {
+        return rc;
+    }
+    if (found.type == TORC_RECORD_FULL) {
+        return torc_full_random(keyspace->arena, torc_load_u40(found.payload), random_bits,
+                                out_pair);
+    }
+    torc_compact_at(found.payload, torc_mul_high(random_bits, torc_compact_count(found.payload)),
+                    out_pair);
+    return 1;
+}
+
+/* --- trimming --- */
+
+void torc_hash_trim(struct torc_keyspace *keyspace, uint64_t ref, size_t keep)
+{
+    struct torc_arena *arena = keyspace->arena;
+    uint8_t *record = record_at(keyspace, ref);
+    struct torc_slice key = torc_record_name(record);
+    uint8_t *block = torc_keyspace_payload(record, key.len);
+    size_t capacity = torc_compact_capacity(block);
+    size_t wanted = torc_compact_used(block) + keep;
+    uint64_t bytes = torc_record_bytes(record);
+    int rc = torc_compact_copy(block, keyspace->scratch, wanted);
+    assert(rc == 0 && wanted < capacity);
+    (void)rc;
+    memcpy(block, keyspace->scratch, wanted);
+    torc_record_write_hole(block + wanted, capacity - wanted);
+    torc_record_trim(arena, torc_stream_shared(arena), ref, bytes, capacity - wanted);
+}
+
+static void trim_after_delete(struct torc_keyspace *keyspace, uint64_t ref, const uint8_t *block)
+{
+    size_t used = torc_compact_used(block);
+    size_t slack = torc_compact_capacity(block) - used;
+    if (slack > used / SLACK_PART + SLACK_MIN_BYTES &&
+        !torc_record_is_extent(torc_record_bytes(record_at(keyspace, ref)))) {
+        torc_hash_trim(keyspace, ref, used / SLACK_KEPT_PART);
+    }
+}
+
+/* --- put: full --- */
+
+/* The pairs of one command. */
+struct put {
+    struct torc_keyspace *keyspace;
+    const struct torc_key *key;
+    const struct torc_pair *pairs;
+    size_t n_pairs;
+    size_t entry_bytes; /* sum of torc_compact_entry_bytes() */
+    bool may_be_compact;
+};
+
+/* Copy the fields of a compact block into a new full hash. */
+static int copy_to_full(const struct put *put, uint64_t root, const uint8_t *block)
+{
+    struct torc_pair pairs[LOOKUP_BATCH];
+    size_t position = 0;
+    size_t n = 0;
+    bool more = true;
+    while (more) {
+        more = torc_compact_next(block, &position, &pairs[n]);
+        n += more;
+        if (n == LOOKUP_BATCH || (!more && n > 0)) {
+            int64_t created = torc_full_put(put->keyspace->arena, root, pairs, n);
+            if (created < 0) {
+                return (int)created;
+            }
+            n = 0;
+        }
+    }
+    return 0;
+}
+
+/* Make a full hash of `block` (NULL: nothing) and the pairs, and a key record for it; nothing
+ * refers to either yet. */
+static int64_t build_full(const struct put *put, const uint8_t *block, uint64_t *out_root,
+                          uint64_t *out_ref)
+{
+    struct torc_arena *arena = put->keyspace->arena;
+    struct torc_slice name = put->key->name;
+    uint64_t root;
+    uint64_t ref;
+    int64_t created = torc_full_create(arena, &root);
+    if (created < 0) {
+        return created;
+    }
+    if (block != NULL) {
+        created = copy_to_full(put, root, block);
+    }
+    if (created == 0) {
+        created = torc_full_put(arena, root, put->pairs, put->n_pairs);
+    }
+    if (created < 0) {
+        torc_full_destroy(arena, root);
+        return created;
+    }
+    int rc = torc_record_alloc(arena, torc_stream_shared(arena),
+                               torc_record_key_head_bytes(name.len) + TORC_RECORD_ROOT_BYTES, &ref);
+    if (rc != 0) {
+        torc_full_destroy(arena, root);
+        return rc;
+    }
+    uint8_t *record = torc_arena_at(arena, ref);
+    torc_store_u40(torc_record_write_key(record, TORC_RECORD_FULL, name), root);
+    *out_root = root;
+    *out_ref = ref;
+    return created;
+}
+
+/* The hash of record `old_ref` (TORC_REF_NONE: a new key) becomes a full one with the pairs. */
+static int64_t put_as_full(const struct put *put, uint64_t old_ref)
+{
+    struct torc_keyspace *keyspace = put->keyspace;
+    const uint8_t *block =
+        old_ref == TORC_REF_NONE
+            ? NULL
+            : torc_keyspace_payload(record_at(keyspace, old_ref), put->key->name.len);
+    uint64_t root = TORC_REF_NONE;
+    uint64_t ref = TORC_REF_NONE;
+    int64_t created = build_full(put, block, &root, &ref);
+    if (created < 0) {
+        return created;
+    }
+    if (old_ref != TORC_REF_NONE) {
+        torc_keyspace_replace(keyspace, put->key, old_ref, ref);
+        return created;
+    }
+    int rc = torc_keyspace_insert(keyspace, put->key, ref);
+    if (rc != 0) {
+        (void)torc_record_release(keyspace->arena, torc_stream_shared(keyspace->arena), ref);
+        torc_full_destroy(keyspace->arena, root);
+        return rc;
+    }
+    return created;
+}
+
+/* --- put: compact --- */
+
+/* A record for the key with an unformatted block of `capacity` bytes. */
+static int alloc_compact(const struct put *put, size_t capacity, uint64_t *out_ref,
+                         uint8_t **out_block)
+{
+    struct torc_arena *arena = put->keyspace->arena;
+    uint64_t ref;
+    int rc = torc_record_alloc(arena, torc_stream_shared(arena),
+                               torc_record_key_head_bytes(put->key->name.len) + capacity, &ref);
+    if (rc != 0) {
+        return rc;
+    }
+    *out_block =
+        torc_record_write_key(torc_arena_at(arena, ref), TORC_RECORD_COMPACT, put->key->name);
+    *out_ref = ref;
+    return 0;
+}
+
+/* Capacity for a block that needs `need` bytes, with slack, unless it is the slack that would make
+ * the record an extent. */
+static size_t capacity_for(const struct put *put, size_t before, size_t need)
+{
+    uint64_t head = torc_record_key_head_bytes(put->key->name.len);
+    size_t capacity = torc_compact_grow(before, need);
+    if (torc_record_is_extent(head + capacity) && !torc_record_is_extent(head + need)) {
+        capacity = TORC_RECORD_MAX_BYTES - head;
+    }
+    return capacity;
+}
+
+/* Put all pairs into a block. Number of fields created; -ENOSPC, -EMSGSIZE: some may be in. */
+static int64_t put_pairs(const struct put *put, uint8_t *block)
+{
+    uint64_t seed = put->keyspace->seed;
+    int64_t created = 0;
+    for (size_t i = 0; i < put->n_pairs; ++i) {
+        const struct torc_pair *pair = &put->pairs[i];
+        int rc = torc_compact_put(block, seed, torc_hash_slice(seed, pair->field), pair->field,
+                                  pair->value);
+        if (rc < 0) {
+            return rc;
+        }
+        created += rc;
+    }
+    return created;
+}
+
+/* The key is absent: a compact hash if the pairs fit one. */
+static int64_t put_new(const struct put *put)
+{
+    size_t need = put->may_be_compact ? torc_compact_need(NULL, put->n_pairs, put->entry_bytes)
+                                      : TORC_COMPACT_MAX_BYTES + 1;
+    uint64_t ref;
+    uint8_t *block;
+    if (need > TORC_COMPACT_MAX_BYTES) {
+        return put_as_full(put, TORC_REF_NONE);
+    }
+    int rc = alloc_compact(put, capacity_for(put, 0, need), &ref, &block);
+    if (rc != 0) {
+        return rc;
+    }
+    torc_compact_init(block, capacity_for(put, 0, need));
+    int64_t created = put_pairs(put, block);
+    assert(created >= 0);
+    rc = torc_keyspace_insert(put->keyspace, put->key, ref);
+    if (rc != 0) {
+        struct torc_arena *arena = put->keyspace->arena;
+        (void)torc_record_release(arena, torc_stream_shared(arena), ref);
+        return rc;
+    }
+    /* Pairs that named a field twice took less than was planned for. */
+    if (created < (int64_t)put->n_pairs) {
+        trim_after_delete(put->keyspace, ref, block);
+    }
+    return created;
+}
+
+/* Rewrite the block into a new record with room for one pair, which it can hold. */
+static int64_t rewrite_for_pair(const struct put *put, uint64_t old_ref, const uint8_t *old_block)
+{
+    size_t need = torc_compact_need(old_block, 1, put->entry_bytes);
+    size_t capacity = capacity_for(put, torc_compact_used(old_block),
+                                   torc_min_u64(need, TORC_COMPACT_MAX_BYTES));
+    uint64_t ref;
+    uint8_t *block;
+    int rc = alloc_compact(put, capacity, &ref, &block);
+    if (rc != 0) {
+        return rc;
+    }
+    rc = torc_compact_copy(old_block, block, capacity);
+    assert(rc == 0);
+    int64_t created = put_pairs(put, block);
+    assert(created >= 0);
+    put->keyspace->root->slack_bytes += capacity - torc_compact_used(block);
+    torc_keyspace_replace(put->keyspace, put->key, old_ref, ref);
+    return created;
+}
+
+/* Rewrite the block in scratch memory, and from there back into its place if that is large enough,
+ * else into a new record. -EMSGSIZE: it must become full. */
+static int64_t rewrite_for_pairs(const struct put *put, uint64_t old_ref, uint8_t *old_block)
+{
+    struct torc_keyspace *keyspace = put->keyspace;
+    uint8_t *scratch = keyspace->scratch;
+    int rc = torc_compact_copy(old_block, scratch, TORC_COMPACT_MAX_BYTES);
+    assert(rc == 0);
+    int64_t created = put_pairs(put, scratch);
+    if (created < 0 || torc_compact_count(scratch) > keyspace->limits->compact_max_entries) {
+        return -EMSGSIZE;
+    }
+    size_t used = torc_compact_used(scratch);
+    if (used <= torc_compact_capacity(old_block)) {
+        rc = torc_compact_copy(scratch, old_block, torc_compact_capacity(old_block));
+        assert(rc == 0);
+        return created;
+    }
+    size_t capacity = capacity_for(put, torc_compact_used(old_block), used);
+    uint64_t ref;
+    uint8_t *block;
+    rc = alloc_compact(put, capacity, &ref, &block);
+    if (rc != 0) {
+        return rc;
+    }
+    rc = torc_compact_copy(scratch, block, capacity);
+    assert(rc == 0);
+    keyspace->root->slack_bytes += capacity - used;
+    torc_keyspace_replace(keyspace, put->key, old_ref, ref);
+    return created;
+}
+
+/* Would one pair leave more fields than a compact hash may have? */
+static bool pair_passes_count(const struct put *put, const uint8_t *block)
+{
+    size_t count = torc_compact_count(block);
+    uint32_t most = put->keyspace->limits->compact_max_entries;
+    struct torc_slice value;
+    if (TORC_LIKELY(count < most)) {
+        return false;
+    }
+    return count > most ||
+           !torc_compact_find(block, torc_hash_slice(put->keyspace->seed, put->pairs->field),
+                              put->pairs->field, &value);
+}
+
+static int64_t put_compact(const struct put *put, uint64_t ref)
+{
+    struct torc_keyspace *keyspace = put->keyspace;
+    uint8_t *block = torc_keyspace_payload(record_at(keyspace, ref), put->key->name.len);
+    int64_t created;
+    if (!put->may_be_compact || (put->n_pairs == 1 && pair_passes_count(put, block))) {
+        return put_as_full(put, ref);
+    }
+    if (put->n_pairs == 1) {
+        created = put_pairs(put, block);
+        if (created == -ENOSPC) {
+            created = rewrite_for_pair(put, ref, block);
+        }
+    } else if (torc_compact_need(block, put->n_pairs, put->entry_bytes) <=
+                   torc_compact_capacity(block) &&
+               torc_compact_count(block) + put->n_pairs <= keyspace->limits->compact_max_entries) {
+        created = put_pairs(put, block);
+        assert(created >= 0);
+    } else {
+        created = rewrite_for_pairs(put, ref, block);
+    }
+    return created == -EMSGSIZE ? put_as_full(put, ref) : created;
+}
+
+/* Sum up the pairs. -EMSGSIZE: a part is too long. */
+static int measure(struct put *put)
+{
+    const struct torc_hash_limits *limits = put->keyspace->limits;
+    size_t most = torc_min_u64(limits->max_part_bytes, TORC_RECORD_PART_MAX);
+    size_t compact_most = torc_min_u64(limits->compact_max_value, TORC_COMPACT_MAX_PART);
+    size_t longest = 0;
+    for (size_t i = 0; i < put->n_pairs; ++i) {
+        size_t field_len = put->pairs[i].field.len;
+        size_t value_len = put->pairs[i].value.len;
+        longest = torc_max_u64(longest, torc_max_u64(field_len, value_len));
+        put->entry_bytes += torc_compact_entry_bytes(field_len, value_len);
+    }
+    if (longest > most || put->key->name.len > most) {
+        return -EMSGSIZE;
+    }
+    put->may_be_compact = longest <= compact_most && put->n_pairs <= limits->compact_max_entries;
+    return 0;
+}
+
+static int64_t put_full(const struct put *put, uint64_t ref)
+{
+    struct torc_keyspace *keyspace = put->keyspace;
+    uint64_t root =
+        torc_load_u40(torc_keyspace_payload(record_at(keyspace, ref), put->key->name.len));
+    int64_t created = torc_full_put(keyspace->arena, root, put->pairs, put->n_pairs);
+    if (created >= 0) {
+        torc_keyspace_note_full(keyspace, root);
+    }
+    return created;
+}
+
+int64_t torc_hash_put(struct torc_keyspace *keyspace, const struct torc_key *key,
+                      const struct torc_pair *pairs, size_t n_pairs)
+{
+    struct put put = {.keyspace = keyspace, .key = key, .pairs = pairs, .n_pairs = n_pairs};
+    enum torc_record_type type = TORC_RECORD_FILLER;
+    int rc = measure(&put);
+    if (rc != 0) {
+        return rc;
+    }
+    uint64_t ref = torc_keyspace_find(keyspace, key);
+    if (ref != TORC_REF_NONE) {
+        type = torc_record_type(record_at(keyspace, ref));
+    }
+    if (type == TORC_RECORD_STRING) {
+        return -EINVAL;
+    }
+    if (n_pairs == 0) {
+        return 0;
+    }
+    torc_keyspace_begin(keyspace, TORC_OPERATION_PUT, key->hash);
+    int64_t created = type == TORC_RECORD_COMPACT ? put_compact(&put, ref)
+                      : type == TORC_RECORD_FULL  ? put_full(&put, ref)
+                                                  : put_new(&put);
+    torc_keyspace_end(keyspace);
+    return created;
+}
+
+/* --- delete --- */
+
+static int64_t del_compact(struct torc_keyspace *keyspace, uint8_t *block,
+                           const struct torc_slice *fields, size_t n_fields)
+{
+    size_t before = torc_compact_used(block);
+    int64_t removed = 0;
+    for (size_t i = 0; i < n_fields; ++i) {
+        removed += torc_compact_del(block, torc_hash_slice(keyspace->seed, fields[i]), fields[i]);
+    }
+    keyspace->root->slack_bytes += before - torc_compact_used(block);
+    return removed;
+}
+
+static int64_t del_full(struct torc_keyspace *keyspace, uint64_t root,
+                        const struct torc_slice *fields, size_t n_fields)
+{
+    int64_t removed = 0;
+    for (size_t i = 0; i < n_fields; ++i) {
+        removed += torc_full_del(keyspace->arena, root, torc_hash_slice(keyspace->seed, fields[i]),
+                                 fields[i]);
+    }
+    torc_keyspace_note_full(keyspace, root);
+    return removed;
+}
+
+int64_t torc_hash_del(struct torc_keyspace *keyspace, const struct torc_key *key,
+                      const struct torc_slice *fields, size_t n_fields)
+{
+    uint64_t ref = torc_keyspace_find(keyspace, key);
+    if (ref == TORC_REF_NONE) {
+        return 0;
+    }
+    uint8_t *record = record_at(keyspace, ref);
+    uint8_t *payload = torc_keyspace_payload(record, key->name.len);
+    int64_t removed;
+    bool is_empty;
+    if (torc_record_type(record) == TORC_RECORD_STRING) {
+        return -EINVAL;
+    }
+    torc_keyspace_begin(keyspace, TORC_OPERATION_DEL, key->hash);
+    if (torc_record_type(record) == TORC_RECORD_COMPACT) {
+        removed = del_compact(keyspace, payload, fields, n_fields);
+        is_empty = torc_compact_count(payload) == 0;
+        if (!is_empty && removed > 0) {
+            trim_after_delete(keyspace, ref, payload);
+        }
+    } else {
+        removed = del_full(keyspace, torc_load_u40(payload), fields, n_fields);
+        is_empty = torc_full_count(keyspace->arena, torc_load_u40(payload)) == 0;
+    }
+    if (is_empty) {
+        torc_keyspace_remove(keyspace, key, ref);
+    }
+    torc_keyspace_end(keyspace);
+    return removed;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Any bytes as a compact block. What the checker accepts must be safe to read and to change, and
+ * must say the same by walk, by lookup and by index. The first byte of the input chooses how names
+ * are hashed, so that not only blocks with true hashes get past the checker.
+ */
+#include "hash/compact.h"
+
+#include <stdlib.h>
+
+#include "hash/compact_private.h"
+#include "tests/support/squeezed_hash.h"
+
+static const uint64_t MASKS[] = {UINT64_MAX, 0, 0x3, 0xc00000, 0xc00003};
+#define N_MASKS (sizeof MASKS / sizeof MASKS[0])
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool claim)
+{
+    if (!claim) {
+        abort();
+    }
+}
+
+static uint64_t hash_of(uint64_t mask, struct torc_slice name)
+{
+    return torc_squeezed_hash(mask, name.data, name.len);
+}
+
+static void read_all(const uint8_t *block, uint64_t mask)
+{
+    struct torc_pair pair;
+    struct torc_slice value;
+    size_t n = 0;
+    uint64_t bytes = 0;
+    for (uint64_t position = 0; torc_compact_next(block, &position, &pair); n++) {
+        uint64_t hash = hash_of(mask, pair.field);
+        must(torc_compact_find(block, hash, pair.field, &value));
+        must(value.data == pair.value.data && value.len == pair.value.len);
+        must(torc_compact_find_many(block, 1, &hash, &pair.field, &value) == 1);
+        must(value.data == pair.value.data && value.len == pair.value.len);
+        bytes += torc_compact_entry_bytes(pair.field.len, pair.value.len);
+    }
+    must(n == torc_compact_count(block));
+    must(bytes == torc_compact_head_load(block).entry_bytes);
+    for (size_t i = 0; i < n; i++) {
+        torc_compact_at(block, i, &pair);
+        must(torc_compact_find(block, hash_of(mask, pair.field), pair.field, &value));
+        must(value.data == pair.value.data);
+    }
+    struct torc_slice absent = torc_slice_str("a name that is hardly there");
+    uint64_t hash = hash_of(mask, absent);
+    must(torc_compact_find(block, hash, absent, &value) ==
+         (torc_compact_find_many(block, 1, &hash, &absent, &value) == 1));
+}
+
+/* Delete all fields of a copy, one by one, and put each back. */
+static void change_all(const uint8_t *block, uint64_t mask)
+{
+    size_t capacity = torc_min_u64(torc_compact_used(block) + 40, TORC_COMPACT_MAX_BYTES);
+    uint8_t *copy = malloc(capacity);
+    must(copy != NULL);
+    must(torc_compact_copy(block, copy, capacity) == 0);
+    struct torc_pair pair;
+    for (uint64_t position = 0; torc_compact_next(block, &position, &pair);) {
+        must(torc_compact_del(copy, hash_of(mask, pair.field), pair.field) == 1);
+        must(torc_compact_check_hashed(copy, capacity, torc_squeezed_hash, mask, NULL) == 0);
+    }
+    for (uint64_t position = 0; torc_compact_next(block, &position, &pair);) {
+        must(torc_compact_put_hashed(copy, torc_squeezed_hash, mask, hash_of(mask, pair.field),
+                                     pair.field, pair.value) == 1);
+        must(torc_compact_check_hashed(copy, capacity, torc_squeezed_hash, mask, NULL) == 0);
+    }
+    must(torc_compact_count(copy) == torc_compact_count(block));
+    free(copy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) {
+        return 0;
+    }
+    const uint64_t mask = MASKS[data[0] % N_MASKS];
+    const char *why = NULL;
+    if (torc_compact_check_hashed(data + 1, size - 1, torc_squeezed_hash, mask, &why) != 0) {
+        must(why != NULL);
+        return 0;
+    }
+    read_all(data + 1, mask);
+    if (torc_compact_count(data + 1) <= 64) {
+        change_all(data + 1, mask);
+    }
+    return 0;
+}

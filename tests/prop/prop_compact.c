@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A compact block against a list of pairs in insertion order: random puts, batches of puts into a
+ * capacity said beforehand, deletes, copies into other capacities, lookups and walks; with hashes
+ * squeezed into few values, and everything checked after each step.
+ */
+#include "hash/compact.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hash/compact_private.h"
+#include "tests/support/prng.h"
+#include "tests/support/squeezed_hash.h"
+
+#define NAMES_MAX 2000
+#define NAME_MAX  200
+#define BATCH_MAX 24
+
+/* A pair of the model: which name, and its value. */
+struct entry {
+    size_t name;
+    size_t len;
+    uint8_t *value;
+};
+
+struct world {
+    struct torc_prng prng;
+    uint64_t mask;  /* what squeezed hashes keep */
+    size_t n_names; /* to choose from */
+    uint8_t *memory;
+    uint8_t *block; /* in `memory`, at any alignment, ending with it */
+    struct entry entries[NAMES_MAX];
+    size_t n;
+};
+
+/* Random bytes that values are cut out of. */
+static uint8_t noise[2 * TORC_COMPACT_MAX_PART];
+static uint8_t names[NAMES_MAX][NAME_MAX];
+static size_t name_lens[NAMES_MAX];
+
+#define MUST(claim)                                                                                \
+    do {                                                                                           \
+        if (!(claim)) {                                                                            \
+            printf("line %d: not so: %s\n", __LINE__, #claim);                                     \
+            return false;                                                                          \
+        }                                                                                          \
+    } while (0)
+
+static struct torc_slice name_slice(size_t name)
+{
+    return torc_slice_of(names[name], name_lens[name]);
+}
+
+static uint64_t name_hash(const struct world *world, size_t name)
+{
+    return torc_squeezed_hash(world->mask, names[name], name_lens[name]);
+}
+
+/* Distinct names: the number, in as many bytes as it takes, then filling. */
+static void make_names(void)
+{
+    struct torc_prng prng = {42};
+    for (size_t i = 0; i < NAMES_MAX; i++) {
+        size_t number_len = i == 0 ? 0 : i < 256 ? 1 : 2;
+        uint64_t kind = torc_prng_below(&prng, 16);
+        size_t filling = kind < 8 ? 0 : kind < 14 ? 2 + torc_prng_below(&prng, 30) : 150;
+        names[i][0] = (uint8_t)i;
+        names[i][1] = (uint8_t)(i >> 8);
+        /* Filled names have a length of their own kind, so that none equals a bare number. */
+        name_lens[i] = filling == 0 ? number_len : 2 + filling;
+        for (size_t k = 2; k < NAME_MAX; k++) {
+            names[i][k] = 0xaa;
+        }
+    }
+    for (size_t i = 0; i < sizeof noise; i++) {
+        noise[i] = (uint8_t)torc_prng_next(&prng);
+    }
+}
+
+static struct torc_slice draw_value(struct torc_prng *prng)
+{
+    uint64_t kind = torc_prng_below(prng, 200);
+    size_t limit = kind < 100 ? 4 : kind < 180 ? 40 : kind < 199 ? 140 : 4000;
+    return torc_slice_of(noise + torc_prng_below(prng, TORC_COMPACT_MAX_PART),
+                         torc_prng_below(prng, limit));
+}
+
+/* The index of the name's pair, or world->n. */
+static size_t model_find(const struct world *world, size_t name)
+{
+    size_t i = 0;
+    while (i < world->n && world->entries[i].name != name) {
+        i++;
+    }
+    return i;
+}
+
+static bool model_put(struct world *world, size_t name, struct torc_slice value)
+{
+    size_t i = model_find(world, name);
+    uint8_t *copy = malloc(value.len + 1);
+    MUST(copy != NULL);
+    memcpy(copy, value.data, value.len);
+    if (i == world->n) {
+        world->n++;
+    } else {
+        free(world->entries[i].value);
+    }
+    world->entries[i] = (struct entry){.name = name, .len = value.len, .value = copy};
+    return true;
+}
+
+static void model_del(struct world *world, size_t i)
+{
+    free(world->entries[i].value);
+    world->n--;
+    memmove(&world->entries[i], &world->entries[i + 1], (world->n - i) * sizeof world->entries[0]);
+}
+
+static bool check_world(const struct world *world)
+{
+    const char *why = "";
+    int rc = torc_compact_check_hashed(world->block, torc_compact_capacity(world->block),
+                                       torc_squeezed_hash, world->mask, &why);
+    if (rc != 0) {
+        printf("check: %s\n", why);
+        return false;
+    }
+    MUST(torc_compact_count(world->block) == world->n);
+    MUST(torc_compact_used(world->block) <= torc_compact_capacity(world->block));
+    uint64_t position = 0;
+    struct torc_pair pair;
+    for (size_t i = 0; i < world->n; i++) {
+        const struct entry *entry = &world->entries[i];
+        MUST(torc_compact_next(world->block, &position, &pair));
+        MUST(torc_slice_equal(pair.field, name_slice(entry->name)));
+        MUST(torc_slice_equal(pair.value, torc_slice_of(entry->value, entry->len)));
+    }
+    MUST(!torc_compact_next(world->block, &position, &pair));
+    return true;
+}
+
+static bool resize(struct world *world, size_t capacity)
+{
+    size_t offset = torc_prng_below(&world->prng, 16);
+    uint8_t *memory = malloc(offset + capacity);
+    MUST(memory != NULL);
+    if (world->block == NULL) {
+        torc_compact_init(memory + offset, capacity);
+    } else {
+        size_t used = torc_compact_used(world->block);
+        int rc = torc_compact_copy(world->block, memory + offset, capacity);
+        if (rc != 0) {
+            free(memory);
+            MUST(rc == -ENOSPC && capacity < used);
+            return true;
+        }
+        MUST(capacity >= used);
+    }
+    free(world->memory);
+    world->memory = memory;
+    world->block = memory + offset;
+    MUST(torc_compact_capacity(world->block) == capacity);
+    return true;
+}
+
+/* What the block would use after this put. */
+static size_t used_after(const struct world *world, size_t name, struct torc_slice value)
+{
+    size_t entry = torc_compact_entry_bytes(name_lens[name], value.len);
+    size_t i = model_find(world, name);
+    if (i == world->n) {
+        return torc_compact_need(world->block, 1, entry);
+    }
+    struct torc_compact_head head = torc_compact_head_load(world->block);
+    size_t bytes = torc_compact_prints_at(&head) + TORC_COMPACT_SLOT_BYTES * (size_t)head.count +
+                   head.entry_bytes + entry -
+                   torc_compact_entry_bytes(name_lens[name], world->entries[i].len);
+    return torc_max_u64(bytes, torc_compact_empty_bytes());
+}
+
+static bool put(struct world *world, size_t name, struct torc_slice value, int *out_rc)
+{
+    const size_t capacity = torc_compact_capacity(world->block);
+    const size_t after = used_after(world, name, value);
+    const bool is_new = model_find(world, name) == world->n;
+    uint8_t *before = malloc(capacity);
+    MUST(before != NULL);
+    memcpy(before, world->block, capacity);
+    int rc = torc_compact_put_hashed(world->block, torc_squeezed_hash, world->mask,
+                                     name_hash(world, name), name_slice(name), value);
+    bool same = memcmp(before, world->block, capacity) == 0;
+    free(before);
+    *out_rc = rc;
+    if (rc < 0) {
+        MUST(same);
+        MUST(rc == (after > TORC_COMPACT_MAX_BYTES ? -EMSGSIZE : -ENOSPC));
+        MUST(after > capacity);
+        return true;
+    }
+    MUST(rc == (is_new ? 1 : 0));
+    MUST(after <= capacity);
+    /* Less when hashes that do not spread gave up the groups. */
+    MUST(torc_compact_used(world->block) <= after);
+    MUST(torc_compact_used(world->block) == after || world->mask != UINT64_MAX);
+    return model_put(world, name, value);
+}
+
+static bool step_put(struct world *world)
+{
+    size_t name = torc_prng_below(&world->prng, world->n_names);
+    struct torc_slice value = draw_value(&world->prng);
+    int rc;
+    if (!put(world, name, value, &rc)) {
+        return false;
+    }
+    if (rc != -ENOSPC) {
+        return true;
+    }
+    size_t before = torc_compact_used(world->block);
+    size_t need =
+        torc_compact_need(world->block, 1, torc_compact_entry_bytes(name_lens[name], value.len));
+    size_t capacity =
+        torc_prng_below(&world->prng, 3) == 0 ? need : torc_compact_grow(before, need);
+    if (capacity > TORC_COMPACT_MAX_BYTES) {
+        return true;
+    }
+    MUST(resize(world, capacity) && put(world, name, value, &rc));
+    MUST(rc >= 0);
+    return true;
+}
+
+/* A command of many pairs: one new capacity, in which no put may fail. */
+static bool step_batch(struct world *world)
+{
+    size_t chosen[BATCH_MAX];
+    struct torc_slice values[BATCH_MAX];
+    size_t n = 1 + torc_prng_below(&world->prng, BATCH_MAX);
+    size_t entry_bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        chosen[i] = torc_prng_below(&world->prng, world->n_names);
+        values[i] = draw_value(&world->prng);
+        entry_bytes += torc_compact_entry_bytes(name_lens[chosen[i]], values[i].len);
+    }
+    size_t need = torc_compact_need(world->block, n, entry_bytes);
+    if (need > TORC_COMPACT_MAX_BYTES) {
+        return true;
+    }
+    if (need > torc_compact_capacity(world->block)) {
+        MUST(resize(world, need));
+    }
+    for (size_t i = 0; i < n; i++) {
+        int rc;
+        MUST(put(world, chosen[i], values[i], &rc));
+        MUST(rc >= 0);
+    }
+    return true;
+}
+
+static bool step_del(struct world *world)
+{
+    size_t name = torc_prng_below(&world->prng, world->n_names);
+    if (world->n != 0 && torc_prng_below(&world->prng, 4) != 0) {
+        name = world->entries[torc_prng_below(&world->prng, world->n)].name;
+    }
+    size_t i = model_find(world, name);
+    int rc = torc_compact_del(world->block, name_hash(world, name), name_slice(name));
+    MUST(rc == (i < world->n));
+    if (rc == 1) {
+        model_del(world, i);
+    }
+    return true;
+}
+
+static bool step_copy(struct world *world)
+{
+    size_t used = torc_compact_used(world->block);
+    size_t capacity = used;
+    switch (torc_prng_below(&world->prng, 4)) {
+    case 0:
+        break;
+    case 1:
+        capacity += torc_prng_below(&world->prng, 100);
+        break;
+    case 2:
+        capacity += torc_prng_below(&world->prng, 10000);
+        break;
+    default:
+        capacity -= torc_prng_below(&world->prng, used / 2);
+        break;
+    }
+    return resize(world, torc_min_u64(capacity, TORC_COMPACT_MAX_BYTES));
+}
+
+static bool step_find(struct world *world)
+{
+    uint64_t hashes[BATCH_MAX] = {0};
+    struct torc_slice fields[BATCH_MAX] = {{0}};
+    struct torc_slice values[BATCH_MAX] = {{0}};
+    size_t n = torc_prng_below(&world->prng, BATCH_MAX + 1);
+    size_t n_there = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t name = torc_prng_below(&world->prng, world->n_names);
+        struct torc_slice value;
+        size_t k = model_find(world, name);
+        hashes[i] = name_hash(world, name);
+        fields[i] = name_slice(name);
+        bool found = torc_compact_find(world->block, hashes[i], fields[i], &value);
+        MUST(found == (k < world->n));
+        if (found) {
+            const struct entry *entry = &world->entries[k];
+            MUST(torc_slice_equal(value, torc_slice_of(entry->value, entry->len)));
+            n_there++;
+        }
+    }
+    MUST(torc_compact_find_many(world->block, n, hashes, fields, values) == n_there);
+    for (size_t i = 0; i < n; i++) {
+        struct torc_slice value = {.data = NULL, .len = 0};
+        MUST(torc_compact_find(world->block, hashes[i], fields[i], &value) ==
+             (values[i].data != NULL));
+        MUST(value.data == values[i].data && value.len == values[i].len);
+    }
+    if (world->n != 0) {
+        struct torc_pair pair;
+        struct torc_slice value;
+        torc_compact_at(world->block, torc_prng_below(&world->prng, world->n), &pair);
+        uint64_t hash = torc_squeezed_hash(world->mask, pair.field.data, pair.field.len);
+        MUST(torc_compact_find(world->block, hash, pair.field, &value));
+        MUST(value.data == pair.value.data);
+    }
+    return true;
+}
+
+/* Times of growth and times of shrinking in turn, so that groups split and merge. */
+static bool step(struct world *world, uint64_t i)
+{
+    const bool grows = i / (2 * world->n_names) % 2 == 0;
+    uint64_t dice = torc_prng_below(&world->prng, 100);
+    if (dice < 10) {
+        return step_copy(world);
+    }
+    if (dice < 15) {
+        return grows ? step_batch(world) : step_del(world);
+    }
+    if (dice < 30) {
+        return step_find(world);
+    }
+    return (dice < 80) == grows ? step_put(world) : step_del(world);
+}
+
+static bool run(struct world *world, uint64_t n_steps)
+{
+    bool good = resize(world, torc_compact_empty_bytes());
+    for (uint64_t i = 0; good && i < n_steps; i++) {
+        good = step(world, i) && check_world(world);
+        if (!good) {
+            printf("at step %llu of mask %016llx, %zu names\n", (unsigned long long)i,
+                   (unsigned long long)world->mask, world->n_names);
+        }
+    }
+    while (world->n > 0) {
+        model_del(world, world->n - 1);
+    }
+    free(world->memory);
+    return good;
+}
+
+int main(void)
+{
+    /* Everything; 2 bits of fingerprint; 2 bits of group; the group without the fingerprint; no
+     * group; nothing. Steps are shares of TORC_OPS. */
+    static const struct {
+        uint64_t mask;
+        size_t n_names;
+        unsigned per_cent;
+    } CASES[] = {
+        {UINT64_MAX, 5, 5}, {UINT64_MAX, 60, 20},  {UINT64_MAX, 500, 10},  {UINT64_MAX, 2000, 5},
+        {~0xfcull, 60, 10}, {~0xfcull, 300, 6},    {~0x3fff00ull, 60, 10}, {~0x3fff00ull, 700, 4},
+        {~0xffull, 150, 8}, {~0xffff00ull, 60, 8}, {~0xffff00ull, 500, 6}, {0, 40, 8},
+    };
+    uint64_t seed = torc_test_seed(20260701);
+    uint64_t n_ops = torc_test_ops(40000);
+    static struct world world;
+    make_names();
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        world =
+            (struct world){.prng = {seed + i}, .mask = CASES[i].mask, .n_names = CASES[i].n_names};
+        if (!run(&world, n_ops * CASES[i].per_cent / 100)) {
+            printf("failed: TORC_SEED=%llu TORC_OPS=%llu\n", (unsigned long long)seed,
+                   (unsigned long long)n_ops);
+            return EXIT_FAILURE;
+        }
+    }
+    return EXIT_SUCCESS;
+}

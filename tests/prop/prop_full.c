@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One full hash after the other against the naive model: sets of many pairs with duplicates, an
+ * allocator that fails in the middle, records moved as the cleaner does, sizes that take the hash
+ * to segments of its own and back, and dropping in steps. Held after each step: torc_full_check(),
+ * the count and the bytes; every few steps all fields.
+ */
+#include <check.h>
+#include <stdlib.h>
+
+#include "core/hashing.h"
+#include "hash/full.h"
+#include "hash/record.h"
+#include "tests/support/arena_fixture.h"
+#include "tests/support/model.h"
+#include "tests/support/prng.h"
+
+#define MAX_PAIRS  80u
+#define MAX_FIELDS 400u
+#define KEY        torc_slice_str("the only key")
+
+struct bench {
+    struct torc_arena *arena;
+    struct torc_model *model;
+    struct torc_prng prng;
+    uint64_t root;
+    uint64_t step;
+    unsigned n_fields;   /* names to choose from */
+    uint64_t value_most; /* bytes */
+    struct torc_pair pairs[MAX_PAIRS];
+    uint8_t names[MAX_PAIRS][64];
+    uint8_t *values;
+};
+
+static uint64_t below(struct bench *b, uint64_t n)
+{
+    return torc_prng_below(&b->prng, n);
+}
+
+static void fail_step(const struct bench *b, const char *what)
+{
+    ck_abort_msg("step %llu: %s", (unsigned long long)b->step, what);
+}
+
+#define HOLD(b, claim)                                                                             \
+    do {                                                                                           \
+        if (!(claim)) {                                                                            \
+            fail_step(b, #claim);                                                                  \
+        }                                                                                          \
+    } while (0)
+
+/* --- what is put in --- */
+
+/* The i-th name: 0 to 60 bytes, all different. */
+static struct torc_slice name_of(unsigned i, uint8_t *room)
+{
+    size_t len = i == 0 ? 0 : 2 + i * 7 % 59;
+    memset(room, 'a' + (int)(i % 26), len);
+    if (len != 0) {
+        torc_store_u16(room, (uint16_t)i);
+    }
+    return torc_slice_of(room, len);
+}
+
+static struct torc_slice random_name(struct bench *b, unsigned slot)
+{
+    return name_of((unsigned)below(b, b->n_fields), b->names[slot]);
+}
+
+static size_t value_len(struct bench *b)
+{
+    static const size_t EDGES[] = {0, 1, 127, 128, 191, 192, 8383, 8384};
+    switch (below(b, 8)) {
+    case 0:
+        return torc_min_u64(EDGES[below(b, 8)], b->value_most);
+    case 1:
+        return below(b, b->value_most + 1);
+    default:
+        return torc_min_u64(16 + below(b, 3), b->value_most); /* so that equal lengths are common */
+    }
+}
+
+static size_t random_pairs(struct bench *b)
+{
+    size_t n = below(b, 3) == 0 ? 1 + below(b, MAX_PAIRS) : 1;
+    for (unsigned i = 0; i < n; ++i) {
+        uint8_t *value = b->values + i * (b->value_most + 8);
+        size_t len = value_len(b);
+        memset(value, (int)below(b, 256), len);
+        b->pairs[i].field = random_name(b, i);
+        b->pairs[i].value = torc_slice_of(value, len);
+    }
+    return n;
+}
+
+/* --- comparing --- */
+
+static bool find(const struct bench *b, struct torc_slice field, struct torc_slice *out_value)
+{
+    uint64_t hash = torc_hash_slice(torc_arena_seed(b->arena), field);
+    return torc_full_find(b->arena, b->root, hash, field, out_value);
+}
+
+static void count_pair(void *arg, const struct torc_pair *pair)
+{
+    struct bench *b = arg;
+    struct torc_slice value;
+    HOLD(b, torc_model_get(b->model, KEY, pair->field, &value));
+    HOLD(b, torc_slice_equal(value, pair->value));
+}
+
+static void compare_all(struct bench *b)
+{
+    uint8_t room[64];
+    for (unsigned i = 0; i < b->n_fields; ++i) {
+        struct torc_slice ours;
+        struct torc_slice theirs;
+        struct torc_slice field = name_of(i, room);
+        bool there = torc_model_get(b->model, KEY, field, &theirs);
+        HOLD(b, find(b, field, &ours) == there);
+        HOLD(b, !there || (torc_slice_equal(ours, theirs) && ours.data != NULL));
+    }
+    uint64_t cursor = 0;
+    do {
+        cursor = torc_full_scan(b->arena, b->root, cursor, 1 + below(b, 4), count_pair, b);
+    } while (cursor != 0);
+}
+
+static void check(struct bench *b)
+{
+    const char *why = NULL;
+    const struct torc_full *full = torc_full_at(b->arena, b->root);
+    if (torc_full_check(b->arena, b->root, &why) != 0) {
+        fail_step(b, why);
+    }
+    HOLD(b, torc_full_count(b->arena, b->root) == torc_model_len(b->model, KEY));
+    HOLD(b, torc_full_bytes(b->arena, b->root) == 256 + torc_arena_used_by(b->arena, TORC_USE_INDEX) +
+                                                      full->record_bytes + full->extent_extra +
+                                                      full->stream.dead);
+    HOLD(b, torc_arena_used_by(b->arena, TORC_USE_ROOT) == 256);
+    if (b->step % 8 == 0) {
+        compare_all(b);
+        if (torc_arena_check(b->arena, &why) != 0) {
+            fail_step(b, why);
+        }
+    }
+}
+
+/* --- steps --- */
+
+static void put(struct bench *b)
+{
+    size_t n = random_pairs(b);
+    bool failing = below(b, 4) == 0;
+    uint64_t index = torc_arena_used_by(b->arena, TORC_USE_INDEX);
+    uint64_t extents = torc_arena_used_by(b->arena, TORC_USE_EXTENT);
+    uint64_t bytes = torc_full_at(b->arena, b->root)->record_bytes;
+    if (failing) {
+        torc_arena_fail_after(b->arena, 1 + below(b, n + 3));
+    }
+    int64_t created = torc_full_put(b->arena, b->root, b->pairs, n);
+    torc_arena_fail_after(b->arena, 0);
+    if (created < 0) {
+        HOLD(b, failing && created == -ENOSPC);
+        HOLD(b, torc_arena_used_by(b->arena, TORC_USE_INDEX) == index);
+        HOLD(b, torc_arena_used_by(b->arena, TORC_USE_EXTENT) == extents);
+        HOLD(b, torc_full_at(b->arena, b->root)->record_bytes == bytes);
+        compare_all(b);
+        return;
+    }
+    int64_t expected = 0;
+    for (size_t i = 0; i < n; ++i) {
+        expected += torc_model_put(b->model, KEY, b->pairs[i].field, b->pairs[i].value);
+    }
+    HOLD(b, created == expected);
+}
+
+static void del(struct bench *b)
+{
+    struct torc_slice field = random_name(b, 0);
+    uint64_t hash = torc_hash_slice(torc_arena_seed(b->arena), field);
+    bool there = torc_model_del(b->model, KEY, field);
+    HOLD(b, torc_full_del(b->arena, b->root, hash, field) == there);
+}
+
+static void move(struct bench *b)
+{
+    const struct torc_full *full = torc_full_at(b->arena, b->root);
+    uint64_t ref = torc_table_random(b->arena, &full->table, torc_prng_next(&b->prng));
+    if (ref == TORC_REF_NONE || torc_record_is_extent(torc_record_bytes(torc_arena_at(b->arena, ref)))) {
+        return;
+    }
+    bool failing = below(b, 4) == 0;
+    torc_arena_fail_after(b->arena, failing ? 1 : 0);
+    int rc = torc_full_move(b->arena, b->root, ref);
+    torc_arena_fail_after(b->arena, 0);
+    HOLD(b, rc == (failing ? -ENOSPC : 0));
+}
+
+static void random_field(struct bench *b)
+{
+    struct torc_pair pair;
+    struct torc_slice value;
+    bool any = torc_full_random(b->arena, b->root, torc_prng_next(&b->prng), &pair);
+    HOLD(b, any == (torc_model_len(b->model, KEY) > 0));
+    HOLD(b, !any || (torc_model_get(b->model, KEY, pair.field, &value) &&
+                     torc_slice_equal(value, pair.value)));
+}
+
+/* The hash goes in steps, sound after each of them; a new one comes. */
+static void renew(struct bench *b)
+{
+    const char *why = NULL;
+    while (torc_full_drop_step(b->arena, b->root, 1 + (unsigned)below(b, 20))) {
+        if (torc_full_check(b->arena, b->root, &why) != 0) {
+            fail_step(b, why);
+        }
+    }
+    HOLD(b, torc_arena_used_by(b->arena, TORC_USE_ROOT) == 0);
+    HOLD(b, torc_arena_used_by(b->arena, TORC_USE_INDEX) == 0);
+    HOLD(b, torc_arena_used_by(b->arena, TORC_USE_EXTENT) == 0);
+    HOLD(b, torc_stream_shared(b->arena)->live == 0);
+    torc_model_flush(b->model);
+    HOLD(b, torc_full_create(b->arena, &b->root) == 0);
+}
+
+static void step(struct bench *b)
+{
+    switch (below(b, 16)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+        del(b);
+        break;
+    case 4:
+    case 5:
+        move(b);
+        break;
+    case 6:
+        random_field(b);
+        break;
+    case 7:
+        if (below(b, 40) == 0) {
+            renew(b);
+        }
+        break;
+    default:
+        put(b);
+        break;
+    }
+}
+
+static void run(unsigned n_fields, uint64_t value_most, uint64_t n_steps)
+{
+    struct bench b = {
+        .arena = torc_test_arena(256 * TORC_MIB, 7),
+        .model = torc_model_create(),
+        .prng = {torc_test_seed(20)},
+        .n_fields = n_fields,
+        .value_most = value_most,
+        .values = calloc(MAX_PAIRS, value_most + 8),
+    };
+    uint64_t n = torc_test_ops(n_steps);
+    ck_assert_ptr_nonnull(b.values);
+    ck_assert_int_eq(torc_full_create(b.arena, &b.root), 0);
+    for (b.step = 1; b.step <= n; ++b.step) {
+        step(&b);
+        check(&b);
+    }
+    compare_all(&b);
+    renew(&b);
+    torc_full_destroy(b.arena, b.root);
+    free(b.values);
+    torc_model_destroy(b.model);
+    torc_arena_destroy(b.arena);
+}
+
+START_TEST(few_fields_of_a_few_bytes)
+{
+    run(12, 40, 20000);
+}
+END_TEST
+
+START_TEST(many_fields)
+{
+    run(MAX_FIELDS, 300, 6000);
+}
+END_TEST
+
+START_TEST(sizes_around_a_stream_of_its_own)
+{
+    run(40, 12000, 4000);
+}
+END_TEST
+
+START_TEST(values_that_are_extents)
+{
+    run(12, 150000, 1500);
+}
+END_TEST
+
+/* What is there from the first to the last call of a scan is seen, whatever comes and goes. */
+#define SCAN_FIELDS 3000u
+
+struct scan {
+    struct torc_arena *arena;
+    uint8_t *seen;
+};
+
+static void see(void *arg, const struct torc_pair *pair)
+{
+    struct scan *scan = arg;
+    scan->seen[torc_load_u32(pair->field.data)] = 1;
+}
+
+static void set_number(struct torc_arena *arena, uint64_t root, uint32_t number)
+{
+    struct torc_pair pair = {.field = torc_slice_of(&number, 4), .value = torc_slice_str("value")};
+    ck_assert_int_ge(torc_full_put(arena, root, &pair, 1), 0);
+}
+
+START_TEST(a_scan_sees_all_that_stays)
+{
+    struct torc_prng prng = {torc_test_seed(3)};
+    struct torc_arena *arena = torc_test_arena(64 * TORC_MIB, 9);
+    uint64_t root;
+    ck_assert_int_eq(torc_full_create(arena, &root), 0);
+    for (int round = 0; round < 20; ++round) {
+        uint8_t seen[2 * SCAN_FIELDS] = {0};
+        struct scan scan = {.arena = arena, .seen = seen};
+        uint64_t cursor = 0;
+        bool growing = round % 2 == 0;
+        for (uint32_t i = 0; i < SCAN_FIELDS; ++i) {
+            set_number(arena, root, i);
+        }
+        /* Even numbers stay; the others go while it is scanned, or as many come. */
+        uint32_t next = growing ? SCAN_FIELDS : 1;
+        do {
+            cursor = torc_full_scan(arena, root, cursor, 1 + torc_prng_below(&prng, 8), see, &scan);
+            for (int i = 0; i < 40 && next < (growing ? 2 * SCAN_FIELDS : SCAN_FIELDS); ++i) {
+                if (growing) {
+                    set_number(arena, root, next++);
+                } else {
+                    struct torc_slice field = torc_slice_of(&next, 4);
+                    (void)torc_full_del(arena, root,
+                                        torc_hash_slice(torc_arena_seed(arena), field), field);
+                    next += 2;
+                }
+            }
+        } while (cursor != 0);
+        for (uint32_t i = 0; i < SCAN_FIELDS; i += 2) {
+            ck_assert_msg(seen[i] != 0, "round %d: field %u was not returned", round, i);
+        }
+    }
+    torc_full_destroy(arena, root);
+    torc_arena_destroy(arena);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("full");
+    TCase *tcase = tcase_create("full");
+    tcase_set_timeout(tcase, 300);
+    tcase_add_test(tcase, few_fields_of_a_few_bytes);
+    tcase_add_test(tcase, many_fields);
+    tcase_add_test(tcase, sizes_around_a_stream_of_its_own);
+    tcase_add_test(tcase, values_that_are_extents);
+    tcase_add_test(tcase, a_scan_sees_all_that_stays);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

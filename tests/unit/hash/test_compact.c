@@ -1,0 +1,778 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hash/compact.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/hashing.h"
+#include "hash/compact_private.h"
+#include "tests/support/squeezed_hash.h"
+
+#define SEED     0x746f7263u
+#define NAME_MAX 16
+
+/* As ck_assert, for loops: check writes down each assertion that it passes, which takes longer than
+ * what is tested here. */
+#define HOLDS(claim)                                                                               \
+    do {                                                                                           \
+        if (!(claim)) {                                                                            \
+            ck_abort_msg("%s", #claim);                                                            \
+        }                                                                                          \
+    } while (0)
+
+/* The i-th of many distinct names of 14 bytes. */
+static struct torc_slice name_of(size_t i, char *room)
+{
+    (void)snprintf(room, NAME_MAX, "field:%08zu", i);
+    return torc_slice_of(room, 14);
+}
+
+/* A value of 16 bytes that tells i and round. */
+static struct torc_slice value_of(size_t i, unsigned round, char *room)
+{
+    (void)snprintf(room, NAME_MAX + 1, "v%07zu-%07u", i, round);
+    return torc_slice_of(room, 16);
+}
+
+static struct torc_slice filled(char *room, size_t len, char byte)
+{
+    memset(room, byte, len);
+    return torc_slice_of(room, len);
+}
+
+/* The same in memory of its own that ends with it; for release(). */
+static struct torc_slice exact(size_t len, char byte)
+{
+    char *room = malloc(len + (len == 0));
+    ck_assert_ptr_nonnull(room);
+    return filled(room, len, byte);
+}
+
+static void release(struct torc_slice s)
+{
+    free((void *)(uintptr_t)s.data);
+}
+
+static uint64_t hash_of(struct torc_slice name)
+{
+    return torc_hash_slice(SEED, name);
+}
+
+/* A block in memory that ends where the block ends. */
+static uint8_t *block_create(size_t capacity)
+{
+    uint8_t *block = malloc(capacity);
+    ck_assert_ptr_nonnull(block);
+    torc_compact_init(block, capacity);
+    return block;
+}
+
+static void check_block(const uint8_t *block)
+{
+    const char *why = "";
+    int rc = torc_compact_check(block, torc_compact_capacity(block), SEED, &why);
+    if (rc != 0) {
+        ck_abort_msg("%s", why);
+    }
+}
+
+static int put(uint8_t *block, struct torc_slice name, struct torc_slice value)
+{
+    int rc = torc_compact_put(block, SEED, hash_of(name), name, value);
+    check_block(block);
+    return rc;
+}
+
+static int put_text(uint8_t *block, const char *name, const char *value)
+{
+    return put(block, torc_slice_str(name), torc_slice_str(value));
+}
+
+static void expect(const uint8_t *block, struct torc_slice name, struct torc_slice value)
+{
+    struct torc_slice found;
+    HOLDS(torc_compact_find(block, hash_of(name), name, &found));
+    ck_assert_ptr_nonnull(found.data);
+    HOLDS(torc_slice_equal(found, value));
+}
+
+static void expect_absent(const uint8_t *block, struct torc_slice name)
+{
+    struct torc_slice found = torc_slice_str("untouched");
+    HOLDS(!torc_compact_find(block, hash_of(name), name, &found));
+    HOLDS(torc_slice_equal(found, torc_slice_str("untouched")));
+}
+
+/* Put fields [0, n), all of 14 and 16 bytes. */
+static void fill_block(uint8_t *block, size_t n)
+{
+    char name[NAME_MAX];
+    char value[NAME_MAX + 1];
+    for (size_t i = 0; i < n; i++) {
+        struct torc_slice field = name_of(i, name);
+        HOLDS(torc_compact_put(block, SEED, hash_of(field), field, value_of(i, 0, value)) == 1);
+    }
+    check_block(block);
+}
+
+static uint8_t *block_of(size_t n, size_t capacity)
+{
+    uint8_t *block = block_create(capacity);
+    fill_block(block, n);
+    return block;
+}
+
+/* A copy to compare with: whatever a call may have changed. */
+static uint8_t *snapshot(const uint8_t *block)
+{
+    size_t capacity = torc_compact_capacity(block);
+    uint8_t *copy = malloc(capacity);
+    ck_assert_ptr_nonnull(copy);
+    memcpy(copy, block, capacity);
+    return copy;
+}
+
+/* --- format --- */
+
+START_TEST(the_bytes_of_blocks_are_as_documented)
+{
+    static const uint8_t EMPTY[] = {0x10, 0, 24, 0, 0, 0, 0, 0};
+    static const uint8_t ONE[] = {
+        0x10, 0,    24,  0,   1,   0,   8,   0,   /* header */
+        0x26,                                     /* fingerprint */
+        0x00, 0x00,                               /* offset */
+        3,    3,    '1', '2', '7', '1', '2', '7', /* entry */
+    };
+    static const uint8_t TWO[] = {
+        0x10, 2,    40,   0,    2,    0,    12,  0, /* header: two spare slots */
+        0x20, 0xab,                                 /* fingerprints of "a" and "bb" */
+        0xee, 0xee, 0xee, 0xee, 0xee, 0xee,         /* spare */
+        5,    0,    0,    0,                        /* offsets of "bb" and "a" */
+        1,    2,    'a',  '1',  '0',                /* entries */
+        2,    3,    'b',  'b',  '2',  '0',  '0',    /* */
+        0xee, 0xee,                                 /* slack */
+    };
+    uint8_t block[40];
+    memset(block, 0xee, sizeof block);
+    torc_compact_init(block, 24);
+    ck_assert_mem_eq(block, EMPTY, sizeof EMPTY);
+    ck_assert_int_eq(put_text(block, "127", "127"), 1);
+    ck_assert_mem_eq(block, ONE, sizeof ONE);
+
+    memset(block, 0xee, sizeof block);
+    torc_compact_init(block, 40);
+    ck_assert_int_eq(put_text(block, "a", "10"), 1);
+    ck_assert_int_eq(put_text(block, "bb", "200"), 1);
+    ck_assert_mem_eq(block, TWO, sizeof TWO);
+}
+END_TEST
+
+START_TEST(a_long_part_has_a_length_of_two_bytes)
+{
+    static const uint8_t HEAD[] = {0x10, 0, 200, 0, 1, 0, 110 + 3, 0};
+    char room[200];
+    uint8_t block[200];
+    torc_compact_init(block, sizeof block);
+    ck_assert_int_eq(put(block, torc_slice_str(""), filled(room, 108, 'x')), 1);
+    struct torc_compact_head head = torc_compact_head_load(block);
+    const uint8_t *entry = block + torc_compact_entries_at(&head);
+    ck_assert_uint_eq(head.entry_bytes, 111);
+    ck_assert_uint_eq(block[0], HEAD[0]);
+    ck_assert_uint_eq(entry[0], 0);
+    ck_assert_uint_eq(entry[1], 0x80);
+    ck_assert_uint_eq(entry[2], 108);
+    ck_assert_uint_eq(entry[3], 'x');
+    ck_assert_int_eq(put(block, torc_slice_str(""), filled(room, 107, 'x')), 0);
+    ck_assert_uint_eq(torc_compact_head_load(block).entry_bytes, 109);
+    ck_assert_uint_eq(block[torc_compact_entries_at(&head) + 1], 107);
+}
+END_TEST
+
+/* Groups go up with the count and come down later, so that no pair of put and del splits and merges
+ * in turn. */
+START_TEST(groups_follow_the_count_with_hysteresis)
+{
+    static const struct {
+        size_t up_to;
+        unsigned groups_log2;
+    } UP[] = {{32, 0}, {64, 2}, {128, 3}, {256, 4}, {512, 5}, {1024, 6}, {1300, 7}};
+    static const struct {
+        size_t down_to;
+        unsigned groups_log2;
+    } DOWN[] = {{512, 7}, {256, 6}, {128, 5}, {64, 4}, {32, 3}, {16, 2}, {0, 0}};
+    char name[NAME_MAX];
+    char value[NAME_MAX + 1];
+    uint8_t *block = block_create(TORC_COMPACT_MAX_BYTES);
+    size_t n = 0;
+    for (size_t step = 0; step < sizeof UP / sizeof UP[0]; step++) {
+        for (; n < UP[step].up_to; n++) {
+            struct torc_slice field = name_of(n, name);
+            HOLDS(torc_compact_put(block, SEED, hash_of(field), field, value_of(n, 0, value)) == 1);
+            HOLDS(torc_compact_head_load(block).groups_log2 == UP[step].groups_log2);
+        }
+        check_block(block);
+    }
+    for (size_t step = 0; step < sizeof DOWN / sizeof DOWN[0]; step++) {
+        for (; n > DOWN[step].down_to; n--) {
+            struct torc_slice field = name_of(n - 1, name);
+            HOLDS(torc_compact_del(block, hash_of(field), field) == 1);
+            HOLDS(torc_compact_head_load(block).groups_log2 == DOWN[step].groups_log2);
+        }
+        check_block(block);
+    }
+    HOLDS(torc_compact_used(block) == torc_compact_empty_bytes());
+    free(block);
+}
+END_TEST
+
+/* --- lengths --- */
+
+static const size_t LENGTHS[] = {0,   1,   2,   3,   4,   7,   8,   9,   15,   16,    17,
+                                 106, 107, 108, 109, 126, 127, 128, 129, 1000, 16384, 32767};
+#define N_LENGTHS (sizeof LENGTHS / sizeof LENGTHS[0])
+
+START_TEST(fields_and_values_of_any_length_come_back)
+{
+    for (size_t i = 0; i < N_LENGTHS; i++) {
+        for (size_t k = 0; k < N_LENGTHS; k++) {
+            size_t need =
+                torc_compact_need(NULL, 1, torc_compact_entry_bytes(LENGTHS[i], LENGTHS[k]));
+            if (need > TORC_COMPACT_MAX_BYTES) {
+                continue;
+            }
+            struct torc_slice field = exact(LENGTHS[i], 'f');
+            struct torc_slice value = exact(LENGTHS[k], 'v');
+            uint8_t *block = block_create(need);
+            ck_assert_int_eq(put(block, field, value), 1);
+            ck_assert_uint_eq(torc_compact_used(block), need);
+            expect(block, field, value);
+            expect_absent(block, torc_slice_str("absent"));
+            struct torc_pair pair;
+            uint64_t position = 0;
+            ck_assert(torc_compact_next(block, &position, &pair));
+            ck_assert(torc_slice_equal(pair.field, field) && torc_slice_equal(pair.value, value));
+            ck_assert(!torc_compact_next(block, &position, &pair));
+            torc_compact_at(block, 0, &pair);
+            ck_assert(torc_slice_equal(pair.field, field) && torc_slice_equal(pair.value, value));
+            ck_assert_int_eq(torc_compact_del(block, hash_of(field), field), 1);
+            expect_absent(block, field);
+            free(block);
+            release(field);
+            release(value);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_part_above_32767_bytes_is_refused)
+{
+    static char room[TORC_COMPACT_MAX_PART + 1];
+    struct torc_slice part = filled(room, sizeof room, 'x');
+    uint8_t *block = block_create(TORC_COMPACT_MAX_BYTES);
+    ck_assert_int_eq(put_text(block, "x", "old"), 1);
+    uint8_t *before = snapshot(block);
+    ck_assert_int_eq(put(block, part, torc_slice_str("")), -EMSGSIZE);
+    ck_assert_int_eq(put(block, torc_slice_str("x"), part), -EMSGSIZE);
+    ck_assert_int_eq(put(block, torc_slice_str("new"), part), -EMSGSIZE);
+    ck_assert_mem_eq(block, before, TORC_COMPACT_MAX_BYTES);
+    ck_assert_uint_gt(torc_compact_need(NULL, 1, torc_compact_entry_bytes(part.len, 0)),
+                      TORC_COMPACT_MAX_BYTES);
+    ck_assert_uint_gt(torc_compact_need(NULL, 1, torc_compact_entry_bytes(0, part.len)),
+                      TORC_COMPACT_MAX_BYTES);
+    free(before);
+    free(block);
+}
+END_TEST
+
+START_TEST(every_change_of_a_value_length_leaves_the_others_alone)
+{
+    static const size_t SMALL[] = {0, 1, 2, 50, 106, 107, 108, 109, 255, 256, 300};
+    static char room[300];
+    const size_t n_small = sizeof SMALL / sizeof SMALL[0];
+    char names[3][2] = {"a", "b", "c"};
+    uint8_t *block = block_create(1000);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(put_text(block, names[i], names[i]), 1);
+    }
+    for (size_t from = 0; from < n_small; from++) {
+        for (size_t to = 0; to < n_small; to++) {
+            for (size_t i = 0; i < 3; i++) {
+                struct torc_slice name = torc_slice_str(names[i]);
+                ck_assert_int_eq(put(block, name, filled(room, SMALL[from], 'x')), 0);
+                ck_assert_int_eq(put(block, name, filled(room, SMALL[to], 'y')), 0);
+                expect(block, name, torc_slice_of(room, SMALL[to]));
+                ck_assert_int_eq(put_text(block, names[i], names[i]), 0);
+                for (size_t k = 0; k < 3; k++) {
+                    expect(block, torc_slice_str(names[k]), torc_slice_str(names[k]));
+                }
+            }
+        }
+    }
+    ck_assert_uint_eq(torc_compact_used(block), 8 + 3 * (3 + 2 + 2));
+    free(block);
+}
+END_TEST
+
+/* --- cases --- */
+
+START_TEST(an_empty_field_name_and_an_empty_value_are_legal)
+{
+    uint8_t *block = block_create(torc_compact_empty_bytes());
+    struct torc_slice nothing = {.data = NULL, .len = 0};
+    expect_absent(block, nothing);
+    ck_assert_int_eq(put(block, nothing, nothing), 1);
+    expect(block, nothing, nothing);
+    ck_assert_int_eq(put_text(block, "x", ""), 1);
+    ck_assert_int_eq(put(block, nothing, torc_slice_str("y")), 0);
+    expect(block, nothing, torc_slice_str("y"));
+    ck_assert_int_eq(torc_compact_del(block, hash_of(nothing), nothing), 1);
+    check_block(block);
+    expect_absent(block, nothing);
+    expect(block, torc_slice_str("x"), nothing);
+    free(block);
+}
+END_TEST
+
+START_TEST(fields_with_one_fingerprint_are_all_found_and_a_missing_one_is_not)
+{
+    char name[NAME_MAX];
+    char value[NAME_MAX + 1];
+    const char *why = "";
+    uint8_t *block = block_create(4000);
+    for (size_t i = 0; i < 40; i++) {
+        ck_assert_int_eq(torc_compact_put_hashed(block, torc_squeezed_hash, 0, 0, name_of(i, name),
+                                                 value_of(i, 0, value)),
+                         1);
+    }
+    ck_assert_int_eq(torc_compact_check_hashed(block, 4000, torc_squeezed_hash, 0, &why), 0);
+    struct torc_slice found;
+    for (size_t i = 0; i < 40; i++) {
+        ck_assert(torc_compact_find(block, 0, name_of(i, name), &found));
+        ck_assert(torc_slice_equal(found, value_of(i, 0, value)));
+    }
+    ck_assert(!torc_compact_find(block, 0, name_of(40, name), &found));
+    free(block);
+}
+END_TEST
+
+/* A group's count is a byte: when hashes spread so badly that 255 do not suffice, the block goes on
+ * as one group. */
+START_TEST(hashes_that_do_not_spread_cost_time_only)
+{
+    const uint64_t mask = ~0xffff00ull;
+    char name[NAME_MAX];
+    char value[NAME_MAX + 1];
+    const char *why = "";
+    uint8_t *block = block_create(TORC_COMPACT_MAX_BYTES);
+    for (size_t i = 0; i < 600; i++) {
+        struct torc_slice field = name_of(i, name);
+        uint64_t hash = torc_squeezed_hash(mask, field.data, field.len);
+        HOLDS(torc_compact_put_hashed(block, torc_squeezed_hash, mask, hash, field,
+                                      value_of(i, 0, value)) == 1);
+        HOLDS((torc_compact_head_load(block).groups_log2 == 0) == (i < 32 || i >= 255));
+    }
+    HOLDS(torc_compact_check_hashed(block, TORC_COMPACT_MAX_BYTES, torc_squeezed_hash, mask,
+                                    &why) == 0);
+    for (size_t i = 0; i < 600; i++) {
+        struct torc_slice found;
+        struct torc_slice field = name_of(i, name);
+        uint64_t hash = torc_squeezed_hash(mask, field.data, field.len);
+        HOLDS(torc_compact_find(block, hash, field, &found));
+        HOLDS(torc_slice_equal(found, value_of(i, 0, value)));
+        HOLDS(torc_compact_del(block, hash, field) == 1);
+    }
+    HOLDS(torc_compact_count(block) == 0);
+    free(block);
+}
+END_TEST
+
+/* The same when groups halve: two of 128 neighbours take 260 fields more, the others lose theirs.
+ */
+START_TEST(groups_too_full_to_merge_become_one)
+{
+    uint8_t *block = block_create(TORC_COMPACT_MAX_BYTES);
+    struct torc_slice nothing = torc_slice_str("");
+    uint32_t n = 0;
+    for (size_t n_more = 0; n_more < 260; n++) {
+        struct torc_slice field = torc_slice_of(&n, sizeof n);
+        bool in_pair = torc_compact_group(7, hash_of(field)) < 2;
+        if (n <= 1024 || in_pair) {
+            HOLDS(torc_compact_put(block, SEED, hash_of(field), field, nothing) == 1);
+            n_more += n > 1024;
+        }
+    }
+    ck_assert_uint_eq(torc_compact_head_load(block).groups_log2, 7);
+    for (uint32_t i = 0; torc_compact_count(block) > 511; i++) {
+        struct torc_slice field = torc_slice_of(&i, sizeof i);
+        if (torc_compact_group(7, hash_of(field)) >= 2) {
+            ck_assert_uint_eq(torc_compact_head_load(block).groups_log2, 7);
+            HOLDS(torc_compact_del(block, hash_of(field), field) == 1);
+        }
+    }
+    ck_assert_uint_eq(torc_compact_head_load(block).groups_log2, 0);
+    check_block(block);
+    free(block);
+}
+END_TEST
+
+START_TEST(deletes_leave_the_rest_in_order)
+{
+    static const size_t GONE[] = {0, 15, 16, 39};
+    char name[NAME_MAX];
+    char value[NAME_MAX + 1];
+    for (size_t g = 0; g < 4; g++) {
+        uint8_t *block = block_of(40, 3000);
+        struct torc_slice gone = name_of(GONE[g], name);
+        ck_assert_int_eq(torc_compact_del(block, hash_of(gone), gone), 1);
+        ck_assert_int_eq(torc_compact_del(block, hash_of(gone), gone), 0);
+        check_block(block);
+        expect_absent(block, gone);
+        ck_assert_uint_eq(torc_compact_count(block), 39);
+        uint64_t position = 0;
+        struct torc_pair pair;
+        for (size_t i = 0; i < 40; i++) {
+            if (i != GONE[g]) {
+                ck_assert(torc_compact_next(block, &position, &pair));
+                ck_assert(torc_slice_equal(pair.field, name_of(i, name)));
+                ck_assert(torc_slice_equal(pair.value, value_of(i, 0, value)));
+                expect(block, pair.field, pair.value);
+            }
+        }
+        ck_assert(!torc_compact_next(block, &position, &pair));
+        free(block);
+    }
+}
+END_TEST
+
+START_TEST(of_duplicates_the_last_wins_in_the_place_of_the_first)
+{
+    static const char *const PAIRS[][2] = {{"a", "1"}, {"b", "2"}, {"a", "333"}, {"c", "4"}};
+    static const char *const ORDER[][2] = {{"a", "333"}, {"b", "2"}, {"c", "4"}};
+    uint8_t *block = block_create(100);
+    int n_new = 0;
+    for (size_t i = 0; i < 4; i++) {
+        n_new += put_text(block, PAIRS[i][0], PAIRS[i][1]);
+    }
+    ck_assert_int_eq(n_new, 3);
+    uint64_t position = 0;
+    struct torc_pair pair;
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert(torc_compact_next(block, &position, &pair));
+        ck_assert(torc_slice_equal(pair.field, torc_slice_str(ORDER[i][0])));
+        ck_assert(torc_slice_equal(pair.value, torc_slice_str(ORDER[i][1])));
+    }
+    ck_assert(!torc_compact_next(block, &position, &pair));
+    free(block);
+}
+END_TEST
+
+START_TEST(directory_order_visits_each_field_once)
+{
+    char name[NAME_MAX];
+    uint8_t *block = block_of(300, 20000);
+    bool seen[300] = {false};
+    for (size_t i = 0; i < 300; i++) {
+        struct torc_pair pair;
+        torc_compact_at(block, i, &pair);
+        size_t number = 0;
+        while (!torc_slice_equal(pair.field, name_of(number, name))) {
+            number++;
+        }
+        HOLDS(!seen[number]);
+        seen[number] = true;
+    }
+    free(block);
+}
+END_TEST
+
+/* --- room --- */
+
+START_TEST(a_put_without_room_changes_nothing)
+{
+    char name[NAME_MAX];
+    char value[NAME_MAX + 1];
+    char wide[NAME_MAX + 2] = "seventeen bytes..";
+    for (size_t n = 1; n < 40; n++) {
+        size_t need = torc_compact_need(NULL, n, n * torc_compact_entry_bytes(14, 16));
+        uint8_t *block = block_of(n, need);
+        uint8_t *before = snapshot(block);
+        ck_assert_uint_eq(torc_compact_used(block), need);
+        ck_assert_int_eq(put(block, name_of(n, name), value_of(n, 0, value)), -ENOSPC);
+        ck_assert_int_eq(put(block, torc_slice_str(""), torc_slice_str("")), -ENOSPC);
+        ck_assert_int_eq(put(block, name_of(n / 2, name), torc_slice_of(wide, 17)), -ENOSPC);
+        ck_assert_mem_eq(block, before, need);
+        /* The same width, and narrower, need none. */
+        ck_assert_int_eq(put(block, name_of(n / 2, name), value_of(n, 1, value)), 0);
+        ck_assert_int_eq(put(block, name_of(n / 2, name), torc_slice_of(wide, 15)), 0);
+        ck_assert_int_eq(put(block, name_of(n / 2, name), torc_slice_of(wide, 16)), 0);
+        free(before);
+        free(block);
+    }
+}
+END_TEST
+
+START_TEST(need_is_exact_for_new_fields_and_enough_for_old_ones)
+{
+    char name[NAME_MAX];
+    char value[NAME_MAX + 1];
+    const size_t entry = torc_compact_entry_bytes(14, 16);
+    HOLDS(torc_compact_need(NULL, 0, 0) == torc_compact_empty_bytes());
+    for (size_t n = 1; n < 150; n += n / 7 + 1) {
+        for (size_t more = 1; more < 600; more += more / 3 + 1) {
+            uint8_t *block = block_of(n, 8000);
+            size_t need = torc_compact_need(block, more, more * entry);
+            uint8_t *grown = malloc(need);
+            ck_assert_ptr_nonnull(grown);
+            HOLDS(torc_compact_copy(block, grown, need) == 0);
+            for (size_t i = n; i < n + more; i++) {
+                struct torc_slice field = name_of(i, name);
+                HOLDS(torc_compact_put(grown, SEED, hash_of(field), field, value_of(i, 0, value)) ==
+                      1);
+            }
+            check_block(grown);
+            HOLDS(torc_compact_used(grown) == need);
+            free(grown);
+
+            grown = malloc(need);
+            ck_assert_ptr_nonnull(grown);
+            HOLDS(torc_compact_copy(block, grown, need) == 0);
+            for (size_t i = 0; i < more; i++) {
+                struct torc_slice field = name_of(i * 7 % (n + more), name);
+                int rc =
+                    torc_compact_put(grown, SEED, hash_of(field), field, value_of(i, 1, value));
+                HOLDS(rc == 0 || rc == 1);
+            }
+            check_block(grown);
+            free(grown);
+            free(block);
+        }
+    }
+}
+END_TEST
+
+START_TEST(copies_hold_the_same_in_any_capacity)
+{
+    static const size_t SLACK[] = {0, 1, 2, 3, 10, 100, 1000, 5000};
+    static const size_t SOME[] = {0, 1, 2, 31, 32, 33, 200};
+    char name[NAME_MAX];
+    char value[NAME_MAX + 1];
+    for (size_t c = 0; c < sizeof SOME / sizeof SOME[0]; c++) {
+        uint8_t *block = block_of(SOME[c], 9000);
+        size_t used = torc_compact_used(block);
+        uint8_t *target = malloc(used + 5000);
+        ck_assert_ptr_nonnull(target);
+        HOLDS(torc_compact_copy(block, target, used - 1) == -ENOSPC);
+        for (size_t s = 0; s < sizeof SLACK / sizeof SLACK[0]; s++) {
+            HOLDS(torc_compact_copy(block, target, used + SLACK[s]) == 0);
+            check_block(target);
+            HOLDS(torc_compact_capacity(target) == used + SLACK[s]);
+            HOLDS(torc_compact_used(target) == used);
+            HOLDS(torc_compact_count(target) == SOME[c]);
+            uint64_t position = 0;
+            struct torc_pair pair;
+            for (size_t i = 0; i < SOME[c]; i++) {
+                HOLDS(torc_compact_next(target, &position, &pair));
+                HOLDS(torc_slice_equal(pair.field, name_of(i, name)));
+                expect(target, pair.field, value_of(i, 0, value));
+            }
+            HOLDS(!torc_compact_next(target, &position, &pair));
+        }
+        free(target);
+        free(block);
+    }
+}
+END_TEST
+
+START_TEST(growth_gives_little_to_a_load_and_more_to_a_step)
+{
+    ck_assert_uint_eq(torc_compact_grow(0, 24), 24);
+    ck_assert_uint_eq(torc_compact_grow(0, 640), 650);
+    ck_assert_uint_eq(torc_compact_grow(43, 78), 78 + 35);
+    ck_assert_uint_eq(torc_compact_grow(100, 1100), 1100 + 137);
+    ck_assert_uint_eq(torc_compact_grow(400, 450), 450 + 56);
+    ck_assert_uint_eq(torc_compact_grow(100, 90), 90 + 11);
+    ck_assert_uint_eq(torc_compact_grow(65000, 65500), TORC_COMPACT_MAX_BYTES);
+    ck_assert_uint_eq(torc_compact_grow(65000, 65535), TORC_COMPACT_MAX_BYTES);
+    ck_assert_uint_eq(torc_compact_grow(65000, 65536), 65536);
+    /* A key of 14 bytes with 8 fields of 14 and 16: record head 16, index entry about 8. */
+    size_t need = torc_compact_need(NULL, 8, 8 * torc_compact_entry_bytes(14, 16));
+    ck_assert_uint_eq(need, 8 + 8 * 35);
+    ck_assert_uint_le(16 + 8 + torc_compact_grow(0, need), 318);
+}
+END_TEST
+
+START_TEST(a_block_holds_1868_fields_of_14_and_16_bytes)
+{
+    char name[NAME_MAX];
+    char value[NAME_MAX + 1];
+    ck_assert_uint_le(torc_compact_need(NULL, 1868, 1868 * torc_compact_entry_bytes(14, 16)),
+                      TORC_COMPACT_MAX_BYTES);
+    uint8_t *block = block_of(1868, TORC_COMPACT_MAX_BYTES);
+    uint8_t *before = snapshot(block);
+    ck_assert_int_eq(put(block, name_of(1868, name), value_of(1868, 0, value)), -EMSGSIZE);
+    ck_assert_int_eq(put(block, name_of(0, name),
+                         torc_slice_str("a value of more than thirty-five.."
+                                        "and a few bytes")),
+                     -EMSGSIZE);
+    ck_assert_mem_eq(block, before, TORC_COMPACT_MAX_BYTES);
+    ck_assert_uint_eq(torc_compact_count(block), 1868);
+    for (size_t i = 0; i < 1868; i++) {
+        expect(block, name_of(i, name), value_of(i, 0, value));
+        expect_absent(block, name_of(i + 1868, name));
+    }
+    /* One out, one in. */
+    struct torc_slice gone = name_of(700, name);
+    ck_assert_int_eq(torc_compact_del(block, hash_of(gone), gone), 1);
+    ck_assert_int_eq(put(block, name_of(1868, name), value_of(1868, 0, value)), 1);
+    ck_assert_uint_eq(torc_compact_capacity(block) - torc_compact_used(block), 19);
+    free(before);
+    free(block);
+}
+END_TEST
+
+START_TEST(the_most_fields_there_can_be_are_held)
+{
+    uint8_t *block = block_create(TORC_COMPACT_MAX_BYTES);
+    uint8_t name[3];
+    size_t n = 0;
+    int rc = 1;
+    for (; rc == 1; n += rc == 1) {
+        size_t len = n == 0 ? 0 : n <= 256 ? 1 : 2;
+        size_t number = n - (len == 0 ? 0 : len == 1 ? 1 : 257);
+        name[0] = (uint8_t)number;
+        name[1] = (uint8_t)(number >> 8);
+        struct torc_slice field = torc_slice_of(name, len);
+        rc = torc_compact_put(block, SEED, hash_of(field), field, torc_slice_str(""));
+    }
+    ck_assert_int_eq(rc, -EMSGSIZE);
+    ck_assert_uint_eq(n, 9251);
+    check_block(block);
+    free(block);
+}
+END_TEST
+
+/* --- the checker --- */
+
+static int verdict(const uint8_t *block, size_t bytes)
+{
+    const char *why = NULL;
+    int rc = torc_compact_check(block, bytes, SEED, &why);
+    HOLDS(rc == 0 || (rc == -EBADMSG && why != NULL));
+    HOLDS(torc_compact_check(block, bytes, SEED, NULL) == rc);
+    return rc;
+}
+
+START_TEST(broken_headers_are_refused)
+{
+    static const struct {
+        size_t at;
+        uint8_t byte;
+    } CASES[] = {
+        {0, 0x00},  {0, 0x20},  {0, 0xf0}, /* form */
+        {0, 0x11},  {0, 0x12},  {0, 0x1f}, /* groups without the fields for them */
+        {1, 0xff},                         /* spare beyond the capacity */
+        {2, 23},    {2, 0},     {3, 1},    /* capacity below the least, above the memory */
+        {4, 0},     {4, 2},     {5, 1},    /* count */
+        {6, 7},     {6, 9},     {7, 1},    /* entry bytes */
+        {8, 0x00},                         /* fingerprint */
+        {9, 1},     {10, 0x80},            /* offset */
+        {11, 2},    {12, 2},    {13, 'x'}, /* lengths and name of the entry */
+        {11, 0x6c}, {11, 0x7f}, {12, 0x6c}, {12, 0x7f}, /* reserved code points */
+        {11, 0x80}, {12, 0x80}, {12, 0xff}, /* two bytes for what fits one; beyond the end */
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        uint8_t *block = block_create(24);
+        ck_assert_int_eq(put_text(block, "127", "127"), 1);
+        ck_assert_uint_ne(block[CASES[i].at], CASES[i].byte);
+        block[CASES[i].at] = CASES[i].byte;
+        ck_assert_msg(verdict(block, 24) == -EBADMSG, "case %zu was accepted", i);
+        free(block);
+    }
+    uint8_t *block = block_create(24);
+    ck_assert_int_eq(verdict(block, 24), 0);
+    ck_assert_int_eq(verdict(block, 23), -EBADMSG);
+    ck_assert_int_eq(verdict(block, 0), -EBADMSG);
+    free(block);
+}
+END_TEST
+
+START_TEST(a_field_that_is_there_twice_is_refused)
+{
+    uint8_t *block = block_create(100);
+    ck_assert_int_eq(put_text(block, "aa", "1"), 1);
+    ck_assert_int_eq(put_text(block, "ab", "2"), 1);
+    struct torc_compact_head head = torc_compact_head_load(block);
+    block[torc_compact_entries_at(&head) + 5 + 3] = 'a';
+    block[torc_compact_prints_at(&head) + 1] = block[torc_compact_prints_at(&head)];
+    const char *why = "";
+    ck_assert_int_eq(torc_compact_check(block, 100, SEED, &why), -EBADMSG);
+    ck_assert_str_eq(why, "compact: a field is there twice");
+    free(block);
+}
+END_TEST
+
+/* Change each byte of a block with groups in many ways: the checker refuses, or every read works.
+ */
+START_TEST(a_block_with_any_one_byte_changed_is_refused_or_safe)
+{
+    uint8_t *block = block_create(1700);
+    fill_block(block, 40);
+    size_t n_accepted = 0;
+    for (size_t at = 0; at < 1700; at++) {
+        const uint8_t old = block[at];
+        for (unsigned flip = 1; flip < 256; flip += at < 16 ? 1 : 51) {
+            block[at] = old ^ (uint8_t)flip;
+            if (verdict(block, 1700) == 0) {
+                n_accepted++;
+                uint64_t position = 0;
+                struct torc_pair pair;
+                struct torc_slice value;
+                while (torc_compact_next(block, &position, &pair)) {
+                    HOLDS(torc_compact_find(block, hash_of(pair.field), pair.field, &value));
+                }
+            }
+        }
+        block[at] = old;
+    }
+    /* Bytes of values, of the spare slots and of the slack may be any. */
+    ck_assert_uint_gt(n_accepted, (size_t)40 * 16);
+    check_block(block);
+    free(block);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("compact");
+    TCase *tcase = tcase_create("compact");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, the_bytes_of_blocks_are_as_documented);
+    tcase_add_test(tcase, a_long_part_has_a_length_of_two_bytes);
+    tcase_add_test(tcase, groups_follow_the_count_with_hysteresis);
+    tcase_add_test(tcase, fields_and_values_of_any_length_come_back);
+    tcase_add_test(tcase, a_part_above_32767_bytes_is_refused);
+    tcase_add_test(tcase, every_change_of_a_value_length_leaves_the_others_alone);
+    tcase_add_test(tcase, an_empty_field_name_and_an_empty_value_are_legal);
+    tcase_add_test(tcase, fields_with_one_fingerprint_are_all_found_and_a_missing_one_is_not);
+    tcase_add_test(tcase, hashes_that_do_not_spread_cost_time_only);
+    tcase_add_test(tcase, groups_too_full_to_merge_become_one);
+    tcase_add_test(tcase, deletes_leave_the_rest_in_order);
+    tcase_add_test(tcase, of_duplicates_the_last_wins_in_the_place_of_the_first);
+    tcase_add_test(tcase, directory_order_visits_each_field_once);
+    tcase_add_test(tcase, a_put_without_room_changes_nothing);
+    tcase_add_test(tcase, need_is_exact_for_new_fields_and_enough_for_old_ones);
+    tcase_add_test(tcase, copies_hold_the_same_in_any_capacity);
+    tcase_add_test(tcase, growth_gives_little_to_a_load_and_more_to_a_step);
+    tcase_add_test(tcase, a_block_holds_1868_fields_of_14_and_16_bytes);
+    tcase_add_test(tcase, the_most_fields_there_can_be_are_held);
+    tcase_add_test(tcase, broken_headers_are_refused);
+    tcase_add_test(tcase, a_field_that_is_there_twice_is_refused);
+    tcase_add_test(tcase, a_block_with_any_one_byte_changed_is_refused_or_safe);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The versions of the compact hash's kernels against each other and against plain loops.
+ */
+#include "hash/compact_kernels.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hash/compact.h"
+#include "hash/compact_private.h"
+#include "tests/support/prng.h"
+#include "tests/support/squeezed_hash.h"
+
+/* As ck_assert, for loops: check writes down each assertion that it passes, which takes longer than
+ * what is tested here. */
+#define HOLDS(claim)                                                                               \
+    do {                                                                                           \
+        if (!(claim)) {                                                                            \
+            ck_abort_msg("%s", #claim);                                                            \
+        }                                                                                          \
+    } while (0)
+
+static struct torc_slice filled(char *room, size_t len, char byte)
+{
+    memset(room, byte, len);
+    return torc_slice_of(room, len);
+}
+
+/* Those with a version of their own. */
+static const enum torc_cpu_level LEVELS[] = {TORC_CPU_SCALAR, TORC_CPU_SSE2};
+#define N_LEVELS (sizeof LEVELS / sizeof LEVELS[0])
+
+START_TEST(each_level_has_the_best_version_not_above_it)
+{
+    ck_assert_str_eq(torc_compact_ops_at(TORC_CPU_SCALAR)->name, "scalar");
+#if defined(__SSE2__)
+    ck_assert_str_eq(torc_compact_ops_at(TORC_CPU_SSE2)->name, "sse2");
+    ck_assert_str_eq(torc_compact_ops_at(TORC_CPU_AVX2)->name, "sse2");
+    ck_assert_str_eq(torc_compact_ops_at(TORC_CPU_AVX512)->name, "sse2");
+#endif
+    /* The first call chooses; from then on the version in use is the chosen one. */
+    uint8_t counts[32] = {1, 2, 3};
+    ck_assert_uint_eq(torc_compact_ops()->count_before(counts, 3), 6);
+    ck_assert_ptr_eq(torc_compact_ops(), torc_compact_ops_at(torc_cpu_level()));
+}
+END_TEST
+
+/* All lookups in `block` by the level's version agree with what the walk says. */
+static void check_lookups(const struct torc_compact_ops *ops, const uint8_t *block, uint64_t mask)
+{
+    const size_t n = torc_compact_count(block);
+    struct torc_pair *pairs = calloc(n + 1, sizeof *pairs);
+    struct torc_slice *fields = calloc(2 * n + 1, sizeof *fields);
+    struct torc_slice *values = calloc(2 * n + 1, sizeof *values);
+    uint64_t *hashes = calloc(2 * n + 1, sizeof *hashes);
+    uint8_t(*absent)[120] = calloc(n + 1, sizeof *absent);
+    HOLDS(pairs != NULL && fields != NULL && values != NULL && hashes != NULL && absent != NULL);
+
+    uint64_t position = 0;
+    for (size_t i = 0; i < n; i++) {
+        HOLDS(torc_compact_next(block, &position, &pairs[i]));
+        const struct torc_slice field = pairs[i].field;
+        fields[2 * i] = field;
+        hashes[2 * i] = torc_squeezed_hash(mask, field.data, field.len);
+        /* Absent: the hash of a field that is there, and its name but for one byte. */
+        memcpy(absent[i], field.data, field.len);
+        absent[i][i * 7 % field.len] ^= 0x80;
+        fields[2 * i + 1] = torc_slice_of(absent[i], field.len);
+        hashes[2 * i + 1] = hashes[2 * i];
+    }
+    fields[2 * n] = torc_slice_str("");
+    hashes[2 * n] = torc_squeezed_hash(mask, "", 0);
+    size_t n_found = ops->find_many(block, 2 * n + 1, hashes, fields, values);
+    HOLDS(n_found == n);
+    for (size_t i = 0; i < 2 * n + 1; i++) {
+        struct torc_slice value = torc_slice_str("untouched");
+        size_t place = ops->locate(block, hashes[i], fields[i], &value);
+        if (i % 2 == 0 && i != 2 * n) {
+            struct torc_pair pair;
+            HOLDS(place < n);
+            torc_compact_at(block, place, &pair);
+            HOLDS(pair.field.data == pairs[i / 2].field.data);
+            HOLDS(torc_slice_equal(value, pairs[i / 2].value));
+            HOLDS(values[i].data == value.data && values[i].len == value.len);
+        } else {
+            HOLDS(place == TORC_COMPACT_ABSENT);
+            HOLDS(torc_slice_equal(value, torc_slice_str("untouched")));
+            HOLDS(values[i].data == NULL);
+        }
+    }
+    /* A few at a time: the groups are not summed up. */
+    for (size_t i = 0; i < 2 * n + 1; i++) {
+        struct torc_slice one;
+        HOLDS(ops->find_many(block, 1, &hashes[i], &fields[i], &one) == (values[i].data != NULL));
+        HOLDS(one.data == values[i].data && one.len == values[i].len);
+    }
+    free(absent);
+    free(hashes);
+    free(values);
+    free(fields);
+    free(pairs);
+}
+
+static const size_t COUNTS[] = {0,   1,   2,   3,   7,   8,   9,   14,  15,  16,   17,   18,
+                                30,  31,  32,  33,  34,  47,  48,  49,  63,  64,   65,   66,
+                                127, 128, 129, 255, 256, 257, 511, 512, 513, 1024, 1025, 1500};
+#define N_COUNTS (sizeof COUNTS / sizeof COUNTS[0])
+
+/* The masks keep: everything; 2 bits of fingerprint; no group bits; no bits at all. */
+static const uint64_t MASKS[] = {UINT64_MAX, ~0xfcull, ~0xffff00ull, 0};
+#define N_MASKS (sizeof MASKS / sizeof MASKS[0])
+
+/* Fill with names of all short lengths, and some long ones and long values among them. */
+static void fill_mixed(uint8_t *block, size_t n, uint64_t mask)
+{
+    for (size_t i = 0; i < n; i++) {
+        char name[200];
+        char value[200];
+        memset(name, 'n', sizeof name);
+        (void)snprintf(name, sizeof name, "%04zu", i);
+        name[4] = '-';
+        size_t name_len = i % 97 == 96 ? 120 : 4 + i % 16;
+        size_t value_len = i % 53 == 52 ? 130 : i % 9;
+        struct torc_slice field = torc_slice_of(name, name_len);
+        uint64_t hash = torc_squeezed_hash(mask, name, name_len);
+        HOLDS(torc_compact_put_hashed(block, torc_squeezed_hash, mask, hash, field,
+                                      filled(value, value_len, (char)i)) == 1);
+    }
+}
+
+START_TEST(each_level_finds_what_is_there_at_each_count)
+{
+    static uint8_t roomy[TORC_COMPACT_MAX_BYTES];
+    const char *why = "";
+    for (size_t m = 0; m < N_MASKS; m++) {
+        for (size_t c = 0; c < N_COUNTS; c++) {
+            if (MASKS[m] != UINT64_MAX && COUNTS[c] > 260) {
+                continue; /* lookups are scans */
+            }
+            torc_compact_init(roomy, sizeof roomy);
+            fill_mixed(roomy, COUNTS[c], MASKS[m]);
+            uint8_t *block = malloc(torc_compact_used(roomy));
+            ck_assert_ptr_nonnull(block);
+            ck_assert_int_eq(torc_compact_copy(roomy, block, torc_compact_used(roomy)), 0);
+            int rc = torc_compact_check_hashed(block, torc_compact_used(roomy), torc_squeezed_hash,
+                                               MASKS[m], &why);
+            if (rc != 0) {
+                ck_abort_msg("%s", why);
+            }
+            for (size_t l = 0; l < N_LEVELS; l++) {
+                check_lookups(torc_compact_ops_at(LEVELS[l]), block, MASKS[m]);
+                check_lookups(torc_compact_ops_at(LEVELS[l]), roomy, MASKS[m]);
+            }
+            free(block);
+        }
+    }
+}
+END_TEST
+
+START_TEST(each_level_finds_at_each_misalignment)
+{
+    static uint8_t roomy[TORC_COMPACT_MAX_BYTES];
+    static const size_t SOME[] = {1, 15, 16, 17, 32, 33, 65, 130};
+    for (size_t c = 0; c < sizeof SOME / sizeof SOME[0]; c++) {
+        torc_compact_init(roomy, sizeof roomy);
+        fill_mixed(roomy, SOME[c], UINT64_MAX);
+        const size_t bytes = torc_compact_used(roomy);
+        for (size_t offset = 0; offset < 32; offset++) {
+            uint8_t *memory = malloc(offset + bytes);
+            ck_assert_ptr_nonnull(memory);
+            ck_assert_int_eq(torc_compact_copy(roomy, memory + offset, bytes), 0);
+            for (size_t l = 0; l < N_LEVELS; l++) {
+                check_lookups(torc_compact_ops_at(LEVELS[l]), memory + offset, UINT64_MAX);
+            }
+            free(memory);
+        }
+    }
+}
+END_TEST
+
+START_TEST(each_level_sums_up_group_counts_alike)
+{
+    struct torc_prng prng = {1};
+    for (size_t n_groups = 4; n_groups <= 1024; n_groups *= 2) {
+        for (size_t offset = 0; offset < 16; offset++) {
+            /* Behind the counts of a block lie at least 16 fingerprints. */
+            uint8_t *memory = malloc(offset + n_groups + 16);
+            ck_assert_ptr_nonnull(memory);
+            uint8_t *counts = memory + offset;
+            for (size_t i = 0; i < n_groups + 16; i++) {
+                counts[i] = offset == 0 ? 255 : (uint8_t)torc_prng_next(&prng);
+            }
+            size_t sum = 0;
+            for (size_t group = 0; group < n_groups; group++) {
+                for (size_t l = 0; l < N_LEVELS; l++) {
+                    HOLDS(torc_compact_ops_at(LEVELS[l])->count_before(counts, group) == sum);
+                }
+                sum += counts[group];
+            }
+            free(memory);
+        }
+    }
+}
+END_TEST
+
+START_TEST(each_level_shifts_offsets_alike)
+{
+    static const uint16_t EDGES[] = {0, 1, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xfffd, 0xfffe};
+    struct torc_prng prng = {2};
+    for (size_t n = 0; n < 70; n++) {
+        for (size_t offset = 0; offset < 8; offset++) {
+            uint8_t *memory = malloc(offset + 2 * n + 1);
+            ck_assert_ptr_nonnull(memory);
+            uint8_t *offsets = memory + offset;
+            for (size_t l = 0; l < N_LEVELS * 8; l++) {
+                uint16_t old[70];
+                uint16_t above = EDGES[l % 8];
+                uint16_t delta = (uint16_t)torc_prng_next(&prng);
+                for (size_t i = 0; i < n; i++) {
+                    uint64_t random = torc_prng_next(&prng);
+                    old[i] = random & 1 ? (uint16_t)(above + (random >> 1) % 3)
+                                        : (uint16_t)(random >> 8);
+                    torc_store_u16(offsets + 2 * i, old[i]);
+                }
+                torc_compact_ops_at(LEVELS[l / 8])->shift(offsets, n, above, delta);
+                for (size_t i = 0; i < n; i++) {
+                    uint16_t wanted = old[i] > above ? (uint16_t)(old[i] + delta) : old[i];
+                    HOLDS(torc_load_u16(offsets + 2 * i) == wanted);
+                }
+            }
+            free(memory);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("compact_kernels");
+    TCase *tcase = tcase_create("compact_kernels");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, each_level_has_the_best_version_not_above_it);
+    tcase_add_test(tcase, each_level_finds_what_is_there_at_each_count);
+    tcase_add_test(tcase, each_level_finds_at_each_misalignment);
+    tcase_add_test(tcase, each_level_sums_up_group_counts_alike);
+    tcase_add_test(tcase, each_level_shifts_offsets_alike);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

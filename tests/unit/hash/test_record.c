@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+
+#include "hash/compact.h"
+#include "hash/record.h"
+#include "tests/support/arena_fixture.h"
+#include "tests/support/prng.h"
+
+static const uint32_t LENGTHS[] = {0,    1,    127,  128,    191,    192,    193,
+                                   8382, 8383, 8384, 32767u, 32768u, 65535u, 1048576u};
+#define N_LENGTHS (sizeof(LENGTHS) / sizeof(LENGTHS[0]))
+
+static struct torc_slice filled(uint32_t len, int byte)
+{
+    uint8_t *data = malloc(len + 1);
+    ck_assert_ptr_nonnull(data);
+    memset(data, byte, len);
+    return torc_slice_of(data, len);
+}
+
+static void release(struct torc_slice s)
+{
+    free((void *)(uintptr_t)s.data);
+}
+
+/* A copy that ends where the memory ends, so that a sanitizer sees a read behind it. */
+static uint8_t *exact_copy(const uint8_t *p, size_t len)
+{
+    uint8_t *copy = malloc(len);
+    ck_assert_ptr_nonnull(copy);
+    memcpy(copy, p, len);
+    return copy;
+}
+
+START_TEST(lengths_take_the_least_bytes_and_come_back)
+{
+    static const struct {
+        uint32_t len;
+        size_t size;
+    } CASES[] = {{0, 1},    {191, 1},  {192, 2},      {8383, 2},
+                 {8384, 5}, {1u << 20, 5}, {UINT32_MAX, 5}};
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); ++i) {
+        uint8_t bytes[5];
+        uint32_t len;
+        ck_assert_uint_eq(torc_record_len_size(CASES[i].len), CASES[i].size);
+        ck_assert_uint_eq(torc_record_len_put(bytes, CASES[i].len), CASES[i].size);
+        ck_assert_uint_eq(torc_record_len_get(bytes, &len), CASES[i].size);
+        ck_assert_uint_eq(len, CASES[i].len);
+    }
+}
+END_TEST
+
+static void check_field(uint32_t field_len, uint32_t value_len, uint64_t owner)
+{
+    struct torc_slice field = filled(field_len, 'f');
+    struct torc_slice value = filled(value_len, 'v');
+    uint64_t bytes = torc_record_field_bytes(owner != 0, field_len, value_len);
+    uint8_t *record = malloc(bytes);
+    struct torc_record_view view;
+    struct torc_slice stored;
+    ck_assert_ptr_nonnull(record);
+    torc_record_write_field(record, owner, field, value);
+    ck_assert_uint_eq(torc_record_bytes(record), bytes);
+    ck_assert(torc_slice_equal(torc_record_name(record), field));
+    ck_assert(torc_slice_equal(torc_record_field(record, &stored), field));
+    ck_assert(torc_slice_equal(stored, value));
+    ck_assert(!torc_record_is_dead(record));
+    ck_assert_int_eq(torc_record_parse(record, bytes, &view), 0);
+    ck_assert_uint_eq(view.bytes, bytes);
+    ck_assert_uint_eq(view.owner, owner);
+    ck_assert(torc_slice_equal(view.name, field));
+    ck_assert(torc_slice_equal(view.payload, value));
+    ck_assert_int_eq(view.type, owner != 0 ? TORC_RECORD_FIELD_OWNED : TORC_RECORD_FIELD);
+    free(record);
+    release(field);
+    release(value);
+}
+
+START_TEST(a_field_record_holds_any_lengths)
+{
+    for (size_t i = 0; i < N_LENGTHS; ++i) {
+        for (size_t k = 0; k < N_LENGTHS; ++k) {
+            check_field(LENGTHS[i], LENGTHS[k], 0);
+            check_field(LENGTHS[i], LENGTHS[k], 0xfe12345600ull);
+        }
+    }
+}
+END_TEST
+
+START_TEST(the_bytes_of_records_are_as_documented)
+{
+    static const uint8_t FIELD[] = {0x04, 1, 2, 'f', 'v', 'w'};
+    static const uint8_t OWNED[] = {0x05, 0x00, 0x03, 0x02, 0x01, 0x00, 1, 0, 'f'};
+    static const uint8_t FULL[] = {0x02, 3, 'k', 'e', 'y', 0x00, 0x01, 0, 0, 0};
+    static const uint8_t HOLE[] = {0x86, 7, 0, 0, 0};
+    uint8_t record[16];
+    torc_record_write_field(record, 0, torc_slice_str("f"), torc_slice_str("vw"));
+    ck_assert_mem_eq(record, FIELD, sizeof(FIELD));
+    torc_record_write_field(record, 0x01020300, torc_slice_str("f"), torc_slice_str(""));
+    ck_assert_mem_eq(record, OWNED, sizeof(OWNED));
+    torc_store_u40(torc_record_write_key(record, TORC_RECORD_FULL, torc_slice_str("key")), 0x100);
+    ck_assert_mem_eq(record, FULL, sizeof(FULL));
+    ck_assert_uint_eq(torc_record_root(record), 0x100);
+    ck_assert_uint_eq(torc_record_bytes(record), sizeof(FULL));
+    torc_record_write_hole(record, 7);
+    ck_assert_mem_eq(record, HOLE, sizeof(HOLE));
+    ck_assert_uint_eq(torc_record_bytes(record), 7);
+}
+END_TEST
+
+START_TEST(a_key_record_knows_its_payload)
+{
+    uint8_t record[600];
+    struct torc_record_view view;
+    for (uint32_t key_len = 0; key_len < 400; key_len += 57) {
+        struct torc_slice key = filled(key_len, 'k');
+        uint8_t *block = torc_record_write_key(record, TORC_RECORD_COMPACT, key);
+        ck_assert_uint_eq((size_t)(block - record), torc_record_key_head_bytes(key_len));
+        torc_compact_init(block, 100);
+        ck_assert_ptr_eq(torc_record_payload(record), block);
+        ck_assert_uint_eq(torc_record_bytes(record), torc_record_key_head_bytes(key_len) + 100);
+        ck_assert_int_eq(torc_record_parse(record, sizeof(record), &view), 0);
+        ck_assert_uint_eq(view.bytes, torc_record_bytes(record));
+        ck_assert(torc_slice_equal(view.name, key));
+        ck_assert_ptr_eq(view.payload.data, block);
+        ck_assert_uint_eq(view.payload.len, 100);
+        ck_assert(torc_slice_equal(torc_record_name(record), key));
+        release(key);
+    }
+}
+END_TEST
+
+START_TEST(a_string_record_is_measured_and_parsed)
+{
+    uint8_t record[300];
+    struct torc_record_view view;
+    uint8_t *p = torc_record_write_key(record, TORC_RECORD_STRING, torc_slice_str("s"));
+    p += torc_record_len_put(p, 200);
+    memset(p, 'x', 200);
+    ck_assert_uint_eq(torc_record_bytes(record), 3 + 2 + 200);
+    ck_assert_int_eq(torc_record_parse(record, sizeof(record), &view), 0);
+    ck_assert_uint_eq(view.bytes, 3 + 2 + 200);
+    ck_assert_uint_eq(view.payload.len, 200);
+}
+END_TEST
+
+START_TEST(a_hole_of_any_length_can_be_walked)
+{
+    for (size_t bytes = 1; bytes < 40; ++bytes) {
+        uint8_t *p = malloc(bytes);
+        size_t walked = 0;
+        ck_assert_ptr_nonnull(p);
+        memset(p, 0xff, bytes);
+        torc_record_write_hole(p, bytes);
+        while (walked < bytes) {
+            struct torc_record_view view;
+            ck_assert_int_eq(torc_record_parse(p + walked, bytes - walked, &view), 0);
+            ck_assert(view.dead && torc_record_is_dead(p + walked));
+            ck_assert_uint_eq(view.bytes, torc_record_bytes(p + walked));
+            walked += view.bytes;
+        }
+        ck_assert_uint_eq(walked, bytes);
+        free(p);
+    }
+}
+END_TEST
+
+/* No cut of it passes for a record, and nothing behind the cut is read. */
+static void check_cuts(const uint8_t *record, size_t bytes)
+{
+    struct torc_record_view view;
+    ck_assert_int_eq(torc_record_parse(record, bytes, &view), 0);
+    ck_assert_uint_eq(view.bytes, bytes);
+    for (size_t cut = 1; cut < bytes; ++cut) {
+        uint8_t *copy = exact_copy(record, cut);
+        ck_assert_int_eq(torc_record_parse(copy, cut, &view), -EBADMSG);
+        free(copy);
+    }
+}
+
+START_TEST(a_record_that_is_cut_off_is_refused)
+{
+    uint8_t record[700];
+    struct torc_slice wide = filled(300, 'w');
+    torc_record_write_field(record, 0, torc_slice_str("field"), wide);
+    check_cuts(record, torc_record_bytes(record));
+    torc_record_write_field(record, 77, wide, torc_slice_str(""));
+    check_cuts(record, torc_record_bytes(record));
+    torc_store_u40(torc_record_write_key(record, TORC_RECORD_FULL, wide), 1);
+    check_cuts(record, torc_record_bytes(record));
+    torc_compact_init(torc_record_write_key(record, TORC_RECORD_COMPACT, wide), 60);
+    check_cuts(record, torc_record_bytes(record));
+    torc_record_write_hole(record, 50);
+    check_cuts(record, 50);
+    release(wide);
+}
+END_TEST
+
+START_TEST(bytes_that_are_no_record_are_refused)
+{
+    static const struct {
+        uint8_t bytes[8];
+        const char *why;
+    } CASES[] = {
+        {{0x07, 0, 0, 0, 0, 0, 0, 0}, "type 7"},
+        {{0x14, 0, 0, 0, 0, 0, 0, 0}, "unknown tag bit"},
+        {{0x24, 0, 0, 0, 0, 0, 0, 0}, "unknown tag bit"},
+        {{0x80, 0, 0, 0, 0, 0, 0, 0}, "filler with a dead bit"},
+        {{0x06, 5, 0, 0, 0, 0, 0, 0}, "hole without a dead bit"},
+        {{0x86, 4, 0, 0, 0, 0, 0, 0}, "hole shorter than its head"},
+        {{0x86, 9, 0, 0, 0, 0, 0, 0}, "hole longer than there is"},
+        {{0x04, 0xe1, 0, 0, 0, 0, 0, 0}, "code point kept for the codec"},
+        {{0x04, 0, 0xff, 0, 0, 0, 0, 0}, "code point kept for the codec"},
+        {{0x04, 0xe0, 1, 0, 0, 0, 0, 0}, "a length wider than it need be"},
+        {{0x04, 0xe0, 0xff, 0xff, 0xff, 0xff, 0, 0}, "a length above all"},
+        {{0x01, 0, 0, 0, 0, 0, 0, 0}, "a block that does not fit"},
+    };
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); ++i) {
+        struct torc_record_view view;
+        ck_assert_msg(torc_record_parse(CASES[i].bytes, 8, &view) == -EBADMSG, "%s",
+                      CASES[i].why);
+    }
+}
+END_TEST
+
+START_TEST(parsing_never_reads_beyond_the_bytes_it_got)
+{
+    struct torc_prng prng = {torc_test_seed(11)};
+    size_t good = 0;
+    for (int i = 0; i < 200000; ++i) {
+        struct torc_record_view view;
+        size_t len = 1 + torc_prng_below(&prng, 40);
+        uint8_t *p = malloc(len);
+        ck_assert_ptr_nonnull(p);
+        for (size_t k = 0; k < len; ++k) {
+            p[k] = (uint8_t)torc_prng_next(&prng);
+        }
+        p[0] &= (uint8_t)~0x30u; /* or most would end at the tag */
+        if (torc_record_parse(p, len, &view) == 0) {
+            ck_assert_uint_le(view.bytes, len);
+            ck_assert_uint_ge(view.bytes, 1);
+            ck_assert_uint_eq(view.bytes, torc_record_bytes(p));
+            ++good;
+        }
+        free(p);
+    }
+    ck_assert_uint_gt(good, 0);
+}
+END_TEST
+
+START_TEST(a_released_record_can_still_be_walked)
+{
+    struct torc_arena *arena = torc_test_arena(16 * TORC_MIB, 1);
+    struct torc_stream *shared = torc_stream_shared(arena);
+    uint64_t refs[2];
+    uint64_t bytes = torc_record_field_bytes(true, 5, 7);
+    for (int i = 0; i < 2; ++i) {
+        ck_assert_int_eq(torc_record_alloc(arena, shared, bytes, &refs[i]), 0);
+        torc_record_write_field(torc_arena_at(arena, refs[i]), 99, torc_slice_str("field"),
+                                torc_slice_str("value-1"));
+    }
+    ck_assert_uint_eq(torc_record_release(arena, shared, refs[0]), bytes);
+    ck_assert_uint_eq(shared->live, bytes);
+    ck_assert_uint_eq(shared->dead, bytes);
+    const uint8_t *dead = torc_arena_at(arena, refs[0]);
+    ck_assert(torc_record_is_dead(dead));
+    ck_assert_uint_eq(torc_record_bytes(dead), bytes);
+    ck_assert_uint_eq(torc_record_release(arena, shared, refs[1]), bytes);
+    ck_assert_uint_eq(shared->live, 0);
+    torc_arena_destroy(arena);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("record");
+    TCase *tcase = tcase_create("record");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, lengths_take_the_least_bytes_and_come_back);
+    tcase_add_test(tcase, a_field_record_holds_any_lengths);
+    tcase_add_test(tcase, the_bytes_of_records_are_as_documented);
+    tcase_add_test(tcase, a_key_record_knows_its_payload);
+    tcase_add_test(tcase, a_string_record_is_measured_and_parsed);
+    tcase_add_test(tcase, a_hole_of_any_length_can_be_walked);
+    tcase_add_test(tcase, a_record_that_is_cut_off_is_refused);
+    tcase_add_test(tcase, bytes_that_are_no_record_are_refused);
+    tcase_add_test(tcase, parsing_never_reads_beyond_the_bytes_it_got);
+    tcase_add_test(tcase, a_released_record_can_still_be_walked);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
