@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Synchronous calls: one request, its reply, and a check that it is of the kind that the operation
+ * gives.
+ */
+#include "client/torc_private.h"
+
+#include <stdio.h>
+
+#define MATCH_DECIMAL_BYTES 21 /* 2^64 - 1 and a terminator */
+
+static int fail_kind(struct torc *torc)
+{
+    torc->broken = true;
+    return torc_fail(torc, TORC_EBADMSG,
+                     "the server broke the protocol: a reply of another kind than the call has");
+}
+
+/* A call whose reply is a count. */
+static int64_t call_count(struct torc *torc, enum torc_op op, const struct torc_slice *strings,
+                          size_t n_strings)
+{
+    struct torc_reply reply;
+    int rc = torc_call(torc, op, NULL, strings, n_strings, &reply);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    /* A negative count would look like an error. */
+    return reply.kind == TORC_REPLY_INT && reply.integer >= 0 ? reply.integer : fail_kind(torc);
+}
+
+/* The same for a key and one or more other strings, or for one or more keys. */
+static int64_t call_count_of(struct torc *torc, enum torc_op op, const struct torc_bytes *key,
+                             const struct torc_bytes *more, size_t n)
+{
+    int rc = torc_enter_sync(torc);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    struct torc_slice *strings;
+    rc = torc_gather(torc, key, more, n, &strings);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    return call_count(torc, op, strings, n + (key != NULL ? 1 : 0));
+}
+
+/* A call with up to three strings, which need no scratch. */
+static int call_few(struct torc *torc, enum torc_op op, const struct torc_bytes *bytes, size_t n,
+                    struct torc_reply *out_reply)
+{
+    int rc = torc_enter_sync(torc);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    struct torc_slice strings[3];
+    assert(n <= sizeof strings / sizeof strings[0]);
+    bool valid = true;
+    for (size_t i = 0; i < n; i++) {
+        strings[i] = torc_slice_of_bytes(bytes[i]);
+        valid &= torc_bytes_are_valid(bytes[i]);
+    }
+    if (!valid) {
+        return torc_fail(torc, TORC_EINVAL, "bytes with a length and data NULL");
+    }
+    return torc_call(torc, op, NULL, strings, n, out_reply);
+}
+
+static int64_t call_few_count(struct torc *torc, enum torc_op op, const struct torc_bytes *bytes,
+                              size_t n)
+{
+    struct torc_reply reply;
+    int rc = call_few(torc, op, bytes, n, &reply);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    return reply.kind == TORC_REPLY_INT && reply.integer >= 0 ? reply.integer : fail_kind(torc);
+}
+
+int torc_ping(struct torc *torc)
+{
+    struct torc_reply reply;
+    int rc = call_few(torc, TORC_OP_PING, NULL, 0, &reply);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    return reply.kind == TORC_REPLY_TEXT ? TORC_OK : fail_kind(torc);
+}
+
+int torc_hset(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
+              struct torc_bytes value)
+{
+    const struct torc_bytes bytes[] = {key, field, value};
+    int64_t n = call_few_count(torc, TORC_OP_HSET, bytes, 3);
+    return n <= 1 ? (int)n : fail_kind(torc);
+}
+
+int64_t torc_hset_many(struct torc *torc, struct torc_bytes key, const struct torc_bytes *pairs,
+                       size_t n_pairs)
+{
+    /* So many pairs that their strings cannot be counted are too many, too. */
+    size_t n = n_pairs <= SIZE_MAX / 4 ? 2 * n_pairs : SIZE_MAX;
+    return call_count_of(torc, TORC_OP_HSET, &key, pairs, n);
+}
+
+int torc_hget(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
+              struct torc_bytes *out_value)
+{
+    const struct torc_bytes bytes[] = {key, field};
+    struct torc_reply reply;
+    int rc = call_few(torc, TORC_OP_HGET, bytes, 2, &reply);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    if (reply.kind == TORC_REPLY_NULL) {
+        *out_value = (struct torc_bytes){.data = NULL, .len = 0};
+        return 0;
+    }
+    if (reply.kind != TORC_REPLY_BYTES) {
+        return fail_kind(torc);
+    }
+    *out_value = torc_mem(reply.bytes.data, reply.bytes.len);
+    return 1;
+}
+
+int64_t torc_hmget(struct torc *torc, struct torc_bytes key, const struct torc_bytes *fields,
+                   size_t n_fields, struct torc_bytes *out_values)
+{
+    int rc = torc_enter_sync(torc);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    struct torc_slice *strings;
+    rc = torc_gather(torc, &key, fields, n_fields, &strings);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    struct torc_reply reply;
+    rc = torc_call(torc, TORC_OP_HMGET, NULL, strings, n_fields + 1, &reply);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    if (reply.kind != TORC_REPLY_ARRAY || reply.count != n_fields) {
+        return fail_kind(torc);
+    }
+    int64_t found = 0;
+    for (uint32_t i = 0; i < reply.count; i++) {
+        struct torc_slice value = torc_reply_at(&reply, i);
+        out_values[i] = torc_mem(value.data, value.len);
+        found += value.data != NULL;
+    }
+    return found;
+}
+
+int64_t torc_hdel(struct torc *torc, struct torc_bytes key, const struct torc_bytes *fields,
+                  size_t n_fields)
+{
+    return call_count_of(torc, TORC_OP_HDEL, &key, fields, n_fields);
+}
+
+int64_t torc_hlen(struct torc *torc, struct torc_bytes key)
+{
+    return call_few_count(torc, TORC_OP_HLEN, &key, 1);
+}
+
+int torc_hexists(struct torc *torc, struct torc_bytes key, struct torc_bytes field)
+{
+    const struct torc_bytes bytes[] = {key, field};
+    int64_t n = call_few_count(torc, TORC_OP_HEXISTS, bytes, 2);
+    return n <= 1 ? (int)n : fail_kind(torc);
+}
+
+int64_t torc_del(struct torc *torc, const struct torc_bytes *keys, size_t n_keys)
+{
+    return call_count_of(torc, TORC_OP_DEL, NULL, keys, n_keys);
+}
+
+int64_t torc_exists(struct torc *torc, const struct torc_bytes *keys, size_t n_keys)
+{
+    return call_count_of(torc, TORC_OP_EXISTS, NULL, keys, n_keys);
+}
+
+int64_t torc_dbsize(struct torc *torc)
+{
+    return call_few_count(torc, TORC_OP_DBSIZE, NULL, 0);
+}
+
+int torc_flushall(struct torc *torc)
+{
+    struct torc_reply reply;
+    int rc = call_few(torc, TORC_OP_FLUSHALL, NULL, 0, &reply);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    return reply.kind == TORC_REPLY_OK ? TORC_OK : fail_kind(torc);
+}
+
+/* The reply as a result, if it is of that kind. */
+static int give_result(struct torc *torc, const struct torc_reply *reply, enum torc_kind kind,
+                       struct torc_result *out_result)
+{
+    struct torc_result result;
+    if (!torc_result_fill(reply, 0, &result) || result.kind != kind) {
+        return fail_kind(torc);
+    }
+    *out_result = result;
+    return TORC_OK;
+}
+
+int torc_hgetall(struct torc *torc, struct torc_bytes key, struct torc_result *out_result)
+{
+    struct torc_reply reply;
+    int rc = call_few(torc, TORC_OP_HGETALL, &key, 1, &reply);
+    return rc != TORC_OK ? rc : give_result(torc, &reply, TORC_MAP, out_result);
+}
+
+int torc_scan(struct torc *torc, uint64_t cursor, struct torc_bytes match, uint64_t count,
+              struct torc_result *out_result)
+{
+    int rc = torc_enter_sync(torc);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    if (!torc_bytes_are_valid(match)) {
+        return torc_fail(torc, TORC_EINVAL, "a pattern with a length and data NULL");
+    }
+    struct torc_slice words[4];
+    size_t n = 0;
+    if (match.data != NULL) {
+        words[n++] = torc_slice_str("MATCH");
+        words[n++] = torc_slice_of_bytes(match);
+    }
+    char decimal[MATCH_DECIMAL_BYTES];
+    if (count != 0) {
+        (void)snprintf(decimal, sizeof decimal, "%llu", (unsigned long long)count);
+        words[n++] = torc_slice_str("COUNT");
+        words[n++] = torc_slice_str(decimal);
+    }
+    struct torc_reply reply;
+    rc = torc_call(torc, TORC_OP_SCAN, &cursor, words, n, &reply);
+    return rc != TORC_OK ? rc : give_result(torc, &reply, TORC_CURSOR, out_result);
+}
+
+int torc_command(struct torc *torc, const struct torc_bytes *words, size_t n_words,
+                 struct torc_result *out_result)
+{
+    int rc = torc_enter_sync(torc);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    struct torc_words request;
+    rc = torc_words_parse(torc, words, n_words, &request);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    struct torc_reply reply;
+    rc = torc_call(torc, request.op, request.numbers, request.strings, request.n_strings, &reply);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    return torc_result_fill(&reply, 0, out_result) ? TORC_OK : fail_kind(torc);
+}

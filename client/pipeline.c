@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pipelines: requests are published as they are submitted, results come in the same order.
+ */
+#include "client/torc_private.h"
+
+/* A key and one or more other strings. */
+static int submit(struct torc *torc, uint64_t tag, enum torc_op op, struct torc_bytes key,
+                  const struct torc_bytes *more, size_t n)
+{
+    int rc = torc_enter(torc);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    struct torc_slice *strings;
+    rc = torc_gather(torc, &key, more, n, &strings);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    return torc_send(torc, tag, op, NULL, strings, n + 1);
+}
+
+int torc_submit_hget(struct torc *torc, uint64_t tag, struct torc_bytes key,
+                     struct torc_bytes field)
+{
+    return submit(torc, tag, TORC_OP_HGET, key, &field, 1);
+}
+
+int torc_submit_hset(struct torc *torc, uint64_t tag, struct torc_bytes key,
+                     const struct torc_bytes *pairs, size_t n_pairs)
+{
+    /* So many pairs that their strings cannot be counted are too many, too. */
+    size_t n = n_pairs <= SIZE_MAX / 4 ? 2 * n_pairs : SIZE_MAX;
+    return submit(torc, tag, TORC_OP_HSET, key, pairs, n);
+}
+
+int torc_submit_hmget(struct torc *torc, uint64_t tag, struct torc_bytes key,
+                      const struct torc_bytes *fields, size_t n_fields)
+{
+    return submit(torc, tag, TORC_OP_HMGET, key, fields, n_fields);
+}
+
+int torc_submit_hdel(struct torc *torc, uint64_t tag, struct torc_bytes key,
+                     const struct torc_bytes *fields, size_t n_fields)
+{
+    return submit(torc, tag, TORC_OP_HDEL, key, fields, n_fields);
+}
+
+int torc_submit_command(struct torc *torc, uint64_t tag, const struct torc_bytes *words,
+                        size_t n_words)
+{
+    int rc = torc_enter(torc);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    struct torc_words request;
+    rc = torc_words_parse(torc, words, n_words, &request);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    return torc_send(torc, tag, request.op, request.numbers, request.strings, request.n_strings);
+}
+
+static int collect(struct torc *torc, bool wait, struct torc_result *out_result)
+{
+    int rc = torc_enter(torc);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    struct torc_reply reply;
+    uint64_t tag;
+    rc = torc_receive(torc, wait, &reply, &tag);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    if (!torc_result_fill(&reply, tag, out_result)) {
+        torc->broken = true;
+        return torc_fail(torc, TORC_EBADMSG,
+                         "the server broke the protocol: part of a reply instead of a reply");
+    }
+    return TORC_OK;
+}
+
+int torc_collect(struct torc *torc, struct torc_result *out_result)
+{
+    return collect(torc, true, out_result);
+}
+
+int torc_try_collect(struct torc *torc, struct torc_result *out_result)
+{
+    return collect(torc, false, out_result);
+}

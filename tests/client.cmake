@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# Messages and operations, libtorc, torc-cli.
+torc_test(test_ops LABEL unit SOURCES unit/ring/test_ops.c LINK torc_ring)
+torc_test(test_message LABEL unit SOURCES unit/ring/test_message.c LINK torc_ring)
+target_compile_definitions(test_message PRIVATE TORC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+torc_test(prop_message LABEL prop SOURCES prop/prop_message.c LINK torc_ring)
+torc_fuzz(fuzz_message SOURCES fuzz/fuzz_message.c CORPUS message LINK torc_ring)
+
+foreach(name torc calls errors pipeline words client_memory)
+  torc_test(test_${name} LABEL unit LINK torc_client
+    SOURCES unit/client/test_${name}.c support/fake_server.c)
+endforeach()
+target_link_options(test_client_memory PRIVATE
+  -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc)
+torc_test(prop_client LABEL prop LINK torc_client
+  SOURCES prop/prop_client.c support/fake_server.c)
+
+if(TARGET torc_cli)
+  torc_test(test_cli_line LABEL unit SOURCES unit/tools/test_cli_line.c LINK torc_cli)
+  torc_test(test_cli_print LABEL unit SOURCES unit/tools/test_cli_print.c LINK torc_cli)
+  torc_fuzz(fuzz_cli_line SOURCES fuzz/fuzz_cli_line.c CORPUS cli_line LINK torc_cli)
+endif()
+
+if(TARGET torc_cli AND TARGET torcd)
+  add_test(NAME e2e_client
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/client.sh $<TARGET_FILE:torcd> $<TARGET_FILE:torc-cli>
+            $<TARGET_FILE:test_calls> $<TARGET_FILE:test_pipeline>
+            $<TARGET_FILE:torc_example_quotes> $<TARGET_FILE:torc_example_feature_fetch>)
+  set_tests_properties(e2e_client PROPERTIES LABELS e2e TIMEOUT 120)
+  if(TORC_SANITIZE)
+    set_tests_properties(e2e_client PROPERTIES ENVIRONMENT "CK_FORK=no")
+  endif()
+endif()
+
+# The header by itself, as old C and as C++.
+add_test(NAME lint_torc_h_c COMMAND ${CMAKE_C_COMPILER} -std=c99 -pedantic-errors -Wall -Wextra
+  -Werror -fsyntax-only -x c ${CMAKE_SOURCE_DIR}/client/include/torc/torc.h)
+find_program(TORC_CXX NAMES c++ g++ clang++)
+if(TORC_CXX)
+  add_test(NAME lint_torc_h_cxx COMMAND ${TORC_CXX} -std=c++11 -pedantic-errors -Wall -Wextra
+    -Werror -fsyntax-only -x c++ ${CMAKE_SOURCE_DIR}/client/include/torc/torc.h)
+  set_tests_properties(lint_torc_h_cxx PROPERTIES LABELS lint TIMEOUT 60)
+endif()
+set_tests_properties(lint_torc_h_c PROPERTIES LABELS lint TIMEOUT 60)
+
+# A library with a sanitizer in it is not one to install.
+if(NOT TORC_SANITIZE AND NOT TORC_FUZZ)
+  add_test(NAME e2e_client_install
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/unit/client/install.sh ${CMAKE_COMMAND}
+            ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR} ${CMAKE_C_COMPILER})
+  set_tests_properties(e2e_client_install PROPERTIES LABELS e2e TIMEOUT 120)
+endif()
