@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+
+#include "tools/torcd/reply.h"
+
+static struct torc_output output;
+static struct torc_resp_sink resp;
+static uint8_t protocol;
+
+static void set_up(void)
+{
+    protocol = 2;
+    torc_output_init(&output, 1 << 20);
+    torc_resp_sink_init(&resp, &output, &protocol);
+}
+
+static void tear_down(void)
+{
+    torc_output_fini(&output);
+}
+
+static void expect(const char *wanted)
+{
+    size_t len = torc_output_pending(&output);
+    ck_assert_uint_eq(len, strlen(wanted));
+    ck_assert_mem_eq(output.data + output.start, wanted, len);
+    torc_output_consume(&output, len);
+}
+
+START_TEST(scalars_are_written_as_resp2)
+{
+    struct torc_sink *sink = &resp.sink;
+    torc_sink_ok(sink);
+    expect("+OK\r\n");
+    torc_sink_text(sink, torc_slice_str("PONG"));
+    expect("+PONG\r\n");
+    torc_sink_bytes(sink, torc_slice_str("hello"));
+    expect("$5\r\nhello\r\n");
+    torc_sink_bytes(sink, torc_slice_of(NULL, 0));
+    expect("$0\r\n\r\n");
+    torc_sink_null(sink);
+    expect("$-1\r\n");
+    torc_sink_prose(sink, torc_slice_str("text"));
+    expect("$4\r\ntext\r\n");
+    ck_assert(!sink->is_flat);
+}
+END_TEST
+
+START_TEST(integers_of_every_width_are_written)
+{
+    static const struct {
+        int64_t value;
+        const char *wanted;
+    } cases[] = {
+        {0, ":0\r\n"},
+        {9, ":9\r\n"},
+        {10, ":10\r\n"},
+        {99, ":99\r\n"},
+        {100, ":100\r\n"},
+        {12345, ":12345\r\n"},
+        {-1, ":-1\r\n"},
+        {-10, ":-10\r\n"},
+        {1000000, ":1000000\r\n"},
+        {INT64_MAX, ":9223372036854775807\r\n"},
+        {INT64_MIN, ":-9223372036854775808\r\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        torc_sink_integer(&resp.sink, cases[i].value);
+        expect(cases[i].wanted);
+    }
+}
+END_TEST
+
+START_TEST(collections_are_flat_in_resp2)
+{
+    struct torc_sink *sink = &resp.sink;
+    torc_sink_array(sink, 2);
+    torc_sink_item(sink, torc_slice_str("a"));
+    torc_sink_item(sink, torc_slice_of(NULL, 0));
+    expect("*2\r\n$1\r\na\r\n$-1\r\n");
+    torc_sink_pairs(sink, 1);
+    torc_sink_item(sink, torc_slice_str("f"));
+    torc_sink_item(sink, torc_slice_of("", 0));
+    expect("*2\r\n$1\r\nf\r\n$0\r\n\r\n");
+    torc_sink_set(sink, 0);
+    expect("*0\r\n");
+    torc_sink_cursor(sink, UINT64_MAX, 1);
+    torc_sink_item(sink, torc_slice_str("k"));
+    expect("*2\r\n$20\r\n18446744073709551615\r\n*1\r\n$1\r\nk\r\n");
+}
+END_TEST
+
+START_TEST(resp3_has_its_own_null_map_set_and_text)
+{
+    struct torc_sink *sink = &resp.sink;
+    protocol = 3;
+    torc_sink_null(sink);
+    expect("_\r\n");
+    torc_sink_pairs(sink, 1);
+    torc_sink_item(sink, torc_slice_str("f"));
+    torc_sink_item(sink, torc_slice_of(NULL, 0));
+    expect("%1\r\n$1\r\nf\r\n_\r\n");
+    torc_sink_set(sink, 1);
+    expect("~1\r\n");
+    torc_sink_prose(sink, torc_slice_str("text"));
+    expect("=8\r\ntxt:text\r\n");
+    torc_sink_array(sink, 3);
+    expect("*3\r\n");
+    torc_sink_cursor(sink, 0, 0);
+    expect("*2\r\n$1\r\n0\r\n*0\r\n");
+}
+END_TEST
+
+START_TEST(faults_have_redis_texts)
+{
+    torc_sink_fault(&resp.sink, TORC_FAULT_WRONG_TYPE);
+    ck_assert_int_eq(resp.sink.fault, TORC_FAULT_WRONG_TYPE);
+    expect("-WRONGTYPE Operation against a key holding the wrong kind of value\r\n");
+    torc_sink_fault(&resp.sink, TORC_FAULT_OUT_OF_MEMORY);
+    expect("-OOM command not allowed when used memory > 'maxmemory'.\r\n");
+    torc_sink_fault_with(&resp.sink, TORC_FAULT_ARITY, torc_slice_str("hset"), torc_slice_str(""));
+    expect("-ERR wrong number of arguments for 'hset' command\r\n");
+    torc_sink_fault_with(&resp.sink, TORC_FAULT_UNKNOWN_COMMAND, torc_slice_str("A\r\nB"),
+                         torc_slice_str("'x' "));
+    expect("-ERR unknown command 'A  B', with args beginning with: 'x' \r\n");
+}
+END_TEST
+
+START_TEST(every_fault_has_a_text_that_is_one_line_and_a_status)
+{
+    char buffer[TORC_FAULT_TEXT_BYTES];
+    char noise[1000];
+    memset(noise, '\n', sizeof noise);
+    for (unsigned fault = TORC_FAULT_NONE + 1; fault < TORC_FAULT_COUNT; fault++) {
+        struct torc_slice text =
+            torc_fault_text((enum torc_fault)fault, torc_slice_of(noise, sizeof noise),
+                            torc_slice_of(noise, sizeof noise), buffer);
+        ck_assert_uint_gt(text.len, 3);
+        ck_assert_uint_lt(text.len, TORC_FAULT_TEXT_BYTES);
+        ck_assert_ptr_null(memchr(text.data, '\n', text.len));
+        ck_assert_ptr_null(memchr(text.data, '\r', text.len));
+        ck_assert_int_ne(torc_fault_status((enum torc_fault)fault), TORC_WIRE_OK);
+    }
+}
+END_TEST
+
+START_TEST(errors_of_the_hash_layer_have_their_faults)
+{
+    ck_assert_int_eq(torc_fault_of_hash(-EINVAL), TORC_FAULT_WRONG_TYPE);
+    ck_assert_int_eq(torc_fault_of_hash(-ENOSPC), TORC_FAULT_OUT_OF_MEMORY);
+    ck_assert_int_eq(torc_fault_of_hash(-ENOMEM), TORC_FAULT_OUT_OF_MEMORY);
+    ck_assert_int_eq(torc_fault_of_hash(-EMSGSIZE), TORC_FAULT_TOO_LONG);
+    ck_assert_int_eq(torc_fault_of_hash(-EIO), TORC_FAULT_INTERNAL);
+}
+END_TEST
+
+START_TEST(the_output_grows_moves_and_keeps_its_bytes)
+{
+    uint64_t written = 0;
+    uint64_t read = 0;
+    for (int round = 0; round < 2000; round++) {
+        uint8_t chunk[701];
+        for (size_t i = 0; i < sizeof chunk; i++) {
+            chunk[i] = (uint8_t)(written + i);
+        }
+        torc_output_append(&output, chunk, sizeof chunk);
+        written += sizeof chunk;
+        /* The reader falls behind, then catches up. */
+        size_t take = round % 50 == 49 ? torc_output_pending(&output)
+                                       : (size_t)(round * 13 % 700);
+        size_t n_wrong = 0;
+        for (size_t i = 0; i < take; i++) {
+            n_wrong += output.data[output.start + i] != (uint8_t)(read + i);
+        }
+        ck_assert_uint_eq(n_wrong, 0);
+        torc_output_consume(&output, take);
+        read += take;
+        ck_assert_uint_eq(torc_output_pending(&output), written - read);
+    }
+    ck_assert(!output.failed);
+    torc_output_consume(&output, torc_output_pending(&output));
+    torc_output_trim(&output, 0);
+    ck_assert_uint_eq(output.cap, 0);
+}
+END_TEST
+
+START_TEST(the_output_fails_for_good_above_its_limit)
+{
+    static uint8_t half[512 * 1024];
+    torc_output_append(&output, half, sizeof half);
+    torc_output_append(&output, half, sizeof half);
+    ck_assert(!output.failed);
+    ck_assert_uint_eq(torc_output_pending(&output), 1 << 20);
+    torc_sink_ok(&resp.sink);
+    ck_assert(output.failed);
+    torc_sink_bytes(&resp.sink, torc_slice_of(half, sizeof half));
+    torc_sink_integer(&resp.sink, 1);
+    ck_assert_uint_le(torc_output_pending(&output), 1 << 20);
+}
+END_TEST
+
+/* --- ring --- */
+
+static struct torc_ring_sink ring;
+static uint8_t message[4096];
+
+static struct torc_reply decode(void)
+{
+    struct torc_reply reply;
+    ck_assert(torc_reply_is_complete(&ring.writer));
+    ck_assert_int_eq(torc_reply_decode(message, ring.writer.len, &reply), 0);
+    ck_assert_uint_eq(reply.op, TORC_OP_HGET);
+    ck_assert_uint_eq(reply.tag, 77);
+    return reply;
+}
+
+static struct torc_sink *start(void)
+{
+    torc_ring_sink_init(&ring, message, sizeof message, TORC_OP_HGET, 77);
+    return &ring.sink;
+}
+
+START_TEST(scalars_are_written_as_ring_messages)
+{
+    torc_sink_ok(start());
+    ck_assert_int_eq(decode().kind, TORC_REPLY_OK);
+    ck_assert(ring.sink.is_flat);
+    torc_sink_integer(start(), -5);
+    ck_assert_int_eq(decode().integer, -5);
+    torc_sink_null(start());
+    ck_assert_int_eq(decode().kind, TORC_REPLY_NULL);
+    torc_sink_text(start(), torc_slice_str("PONG"));
+    ck_assert_int_eq(decode().kind, TORC_REPLY_TEXT);
+    torc_sink_bytes(start(), torc_slice_str("value"));
+    struct torc_reply reply = decode();
+    ck_assert_int_eq(reply.kind, TORC_REPLY_BYTES);
+    ck_assert(torc_slice_equal(reply.bytes, torc_slice_str("value")));
+    torc_sink_prose(start(), torc_slice_str("text"));
+    ck_assert_int_eq(decode().kind, TORC_REPLY_BYTES);
+}
+END_TEST
+
+START_TEST(collections_are_written_as_ring_messages)
+{
+    struct torc_sink *sink = start();
+    torc_sink_pairs(sink, 1);
+    torc_sink_item(sink, torc_slice_str("f"));
+    torc_sink_item(sink, torc_slice_str("v"));
+    struct torc_reply reply = decode();
+    ck_assert_int_eq(reply.kind, TORC_REPLY_PAIRS);
+    ck_assert_uint_eq(reply.count, 2);
+    sink = start();
+    torc_sink_cursor(sink, 123, 2);
+    torc_sink_item(sink, torc_slice_str("a"));
+    torc_sink_item(sink, torc_slice_of(NULL, 0));
+    reply = decode();
+    ck_assert_int_eq(reply.kind, TORC_REPLY_CURSOR);
+    ck_assert_uint_eq(reply.cursor, 123);
+    ck_assert(torc_slice_equal(torc_reply_at(&reply, 0), torc_slice_str("a")));
+    ck_assert_ptr_null(torc_reply_at(&reply, 1).data);
+}
+END_TEST
+
+START_TEST(faults_have_the_same_text_on_the_ring_and_a_status)
+{
+    torc_sink_fault(start(), TORC_FAULT_WRONG_TYPE);
+    struct torc_reply reply = decode();
+    ck_assert_int_eq(reply.kind, TORC_REPLY_ERROR);
+    ck_assert_int_eq(reply.status, TORC_WIRE_WRONG_TYPE);
+    ck_assert(torc_slice_equal(
+        reply.bytes,
+        torc_slice_str("WRONGTYPE Operation against a key holding the wrong kind of value")));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("reply");
+    TCase *tcase = tcase_create("reply");
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, scalars_are_written_as_resp2);
+    tcase_add_test(tcase, integers_of_every_width_are_written);
+    tcase_add_test(tcase, collections_are_flat_in_resp2);
+    tcase_add_test(tcase, resp3_has_its_own_null_map_set_and_text);
+    tcase_add_test(tcase, faults_have_redis_texts);
+    tcase_add_test(tcase, every_fault_has_a_text_that_is_one_line_and_a_status);
+    tcase_add_test(tcase, errors_of_the_hash_layer_have_their_faults);
+    tcase_add_test(tcase, the_output_grows_moves_and_keeps_its_bytes);
+    tcase_add_test(tcase, the_output_fails_for_good_above_its_limit);
+    tcase_add_test(tcase, scalars_are_written_as_ring_messages);
+    tcase_add_test(tcase, collections_are_written_as_ring_messages);
+    tcase_add_test(tcase, faults_have_the_same_text_on_the_ring_and_a_status);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

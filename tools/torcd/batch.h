@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Scratch memory of a poller for one batch of requests, used again for the next: so that serving
+ * allocates nothing once it is warm.
+ */
+#ifndef TORC_TORCD_BATCH_H
+#define TORC_TORCD_BATCH_H
+
+#include "ring/session.h"
+#include "tools/torcd/commands.h"
+
+#define TORC_BATCH_MAX TORC_SESSION_BATCH
+
+struct torc_batch {
+    struct torc_call calls[TORC_BATCH_MAX];
+    uint32_t first[TORC_BATCH_MAX]; /* where a call's words start in `strings` */
+    uint32_t count[TORC_BATCH_MAX]; /* and how many they are */
+    struct torc_slices strings;
+    char scratch[TORC_BATCH_MAX][TORC_FAULT_TEXT_BYTES];
+    uint8_t *reply; /* ring replies are built here */
+    size_t reply_cap;
+};
+
+/* -ENOMEM. */
+int torc_batch_init(struct torc_batch *batch) TORC_MUST_USE;
+void torc_batch_fini(struct torc_batch *batch);
+
+/* Room for a reply of n bytes; what is there is lost. False: no memory. */
+bool torc_batch_grow_reply(struct torc_batch *batch, size_t n) TORC_MUST_USE;
+
+/* Between two batches: give back what an unusual request left. */
+void torc_batch_trim(struct torc_batch *batch);
+
+#endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/torcd/commands.h"
+
+#include <strings.h>
+
+#include "tools/torcd/commands_private.h"
+
+static torc_command_function *const functions[TORC_COMMAND_LIMIT] = {
+    [TORC_OP_PING] = torc_command_ping,
+    [TORC_OP_ECHO] = torc_command_echo,
+    [TORC_OP_SELECT] = torc_command_select,
+    [TORC_OP_QUIT] = torc_command_quit,
+    [TORC_OP_COMMAND] = torc_command_command,
+    [TORC_OP_INFO] = torc_command_info,
+    [TORC_OP_HSET] = torc_command_hset,
+    [TORC_OP_HGET] = torc_command_hget,
+    [TORC_OP_HMGET] = torc_command_hmget,
+    [TORC_OP_HDEL] = torc_command_hdel,
+    [TORC_OP_HGETALL] = torc_command_hgetall,
+    [TORC_OP_HLEN] = torc_command_hlen,
+    [TORC_OP_HEXISTS] = torc_command_hexists,
+    [TORC_OP_DEL] = torc_command_del,
+    [TORC_OP_EXISTS] = torc_command_exists,
+    [TORC_OP_TYPE] = torc_command_type,
+    [TORC_OP_SCAN] = torc_command_scan,
+    [TORC_OP_DBSIZE] = torc_command_dbsize,
+    [TORC_OP_FLUSHALL] = torc_command_flushall,
+    [TORC_OP_MEMORY_USAGE] = torc_command_memory_usage,
+    [TORC_OP_OBJECT_ENCODING] = torc_command_object_encoding,
+    [TORC_GATEWAY_HELLO] = torc_command_hello,
+    [TORC_GATEWAY_CLIENT_ID] = torc_command_client_id,
+    [TORC_GATEWAY_CLIENT_GETNAME] = torc_command_client_getname,
+    [TORC_GATEWAY_CLIENT_SETNAME] = torc_command_client_setname,
+    [TORC_GATEWAY_CLIENT_SETINFO] = torc_command_client_setinfo,
+    [TORC_GATEWAY_CONFIG_GET] = torc_command_config_get,
+};
+
+static const struct torc_gateway_info gateway[TORC_GATEWAY_END - TORC_OP_LIMIT] = {
+    [TORC_GATEWAY_HELLO - TORC_OP_LIMIT] = {"hello", -1},
+    [TORC_GATEWAY_CLIENT_ID - TORC_OP_LIMIT] = {"client|id", 2},
+    [TORC_GATEWAY_CLIENT_GETNAME - TORC_OP_LIMIT] = {"client|getname", 2},
+    [TORC_GATEWAY_CLIENT_SETNAME - TORC_OP_LIMIT] = {"client|setname", 3},
+    [TORC_GATEWAY_CLIENT_SETINFO - TORC_OP_LIMIT] = {"client|setinfo", 4},
+    [TORC_GATEWAY_CONFIG_GET - TORC_OP_LIMIT] = {"config|get", -3},
+};
+
+static const char *const containers[] = {"memory", "object", "client", "config", NULL};
+
+/* What the hot path asks about each command, worked out when the program is loaded. */
+struct traits {
+    uint8_t name_words; /* 2 for "container|sub" */
+    bool has_key;       /* the first string is a key */
+};
+static struct traits traits[TORC_COMMAND_LIMIT];
+
+__attribute__((constructor)) static void fill_traits(void)
+{
+    for (unsigned op = 1; op < TORC_COMMAND_LIMIT; op++) {
+        const char *name = torc_command_name(op);
+        const char *shape = op < TORC_OP_LIMIT ? torc_op_info((uint8_t)op)->shape : NULL;
+        traits[op].name_words = name != NULL && strchr(name, '|') != NULL ? 2 : 1;
+        traits[op].has_key = shape != NULL && shape[strspn(shape, "*")] == 'k';
+    }
+}
+
+const struct torc_gateway_info *torc_gateway_info(unsigned op)
+{
+    assert(op >= TORC_OP_LIMIT && op < TORC_GATEWAY_END);
+    return &gateway[op - TORC_OP_LIMIT];
+}
+
+const char *torc_command_container(size_t i)
+{
+    return containers[i];
+}
+
+const char *torc_command_name(unsigned op)
+{
+    if (op >= TORC_GATEWAY_END) {
+        return NULL;
+    }
+    return op < TORC_OP_LIMIT ? torc_op_info((uint8_t)op)->name : gateway[op - TORC_OP_LIMIT].name;
+}
+
+bool torc_word_is(struct torc_slice word, const char *what)
+{
+    return word.len == strlen(what) && strncasecmp((const char *)word.data, what, word.len) == 0;
+}
+
+bool torc_word_cursor(struct torc_slice word, uint64_t *out_value)
+{
+    uint64_t value = 0;
+    if (word.len == 0) {
+        return false;
+    }
+    for (size_t i = 0; i < word.len; i++) {
+        unsigned digit = (unsigned)word.data[i] - '0';
+        if (digit > 9 || value > (UINT64_MAX - digit) / 10) {
+            return false;
+        }
+        value = value * 10 + digit;
+    }
+    *out_value = value;
+    return true;
+}
+
+bool torc_word_integer(struct torc_slice word, int64_t *out_value)
+{
+    bool negative = word.len != 0 && word.data[0] == '-';
+    struct torc_slice digits = torc_slice_of(word.data + negative, word.len - negative);
+    uint64_t magnitude;
+    if (!torc_word_cursor(digits, &magnitude) || (digits.data[0] == '0' && word.len > 1) ||
+        magnitude > (uint64_t)INT64_MAX + negative) {
+        return false;
+    }
+    *out_value = (int64_t)(negative ? 0 - magnitude : magnitude);
+    return true;
+}
+
+/* --- from words to a call --- */
+
+/* The number of a command with this whole name, as "container|sub"; TORC_OP_NONE. */
+static unsigned find_name(const char *name, size_t len)
+{
+    unsigned op = torc_op_find(name, len);
+    for (unsigned g = TORC_OP_LIMIT; op == TORC_OP_NONE && g < TORC_GATEWAY_END; g++) {
+        if (torc_word_is(torc_slice_of(name, len), gateway[g - TORC_OP_LIMIT].name)) {
+            op = g;
+        }
+    }
+    return op;
+}
+
+static const char *find_container(struct torc_slice word)
+{
+    for (size_t i = 0; containers[i] != NULL; i++) {
+        if (torc_word_is(word, containers[i])) {
+            return containers[i];
+        }
+    }
+    return NULL;
+}
+
+static void refuse(struct torc_call *call, enum torc_fault fault, struct torc_slice first,
+                   struct torc_slice second)
+{
+    call->refused = fault;
+    call->refused_words[0] = first;
+    call->refused_words[1] = second;
+}
+
+static void refuse_unknown(struct torc_call *call, const struct torc_slice *words, uint32_t n_words,
+                           char *scratch)
+{
+    /* As Redis: the name and the arguments together are cut at about 128 bytes each. */
+    const size_t most = 128;
+    size_t len = 0;
+    for (uint32_t i = 1; i < n_words && len < most; i++) {
+        size_t part = torc_min_u64(words[i].len, most - len);
+        scratch[len++] = '\'';
+        memcpy(scratch + len, words[i].data, part);
+        len += part;
+        scratch[len++] = '\'';
+        scratch[len++] = ' ';
+    }
+    struct torc_slice name = torc_slice_of(words[0].data, torc_min_u64(words[0].len, most));
+    refuse(call, TORC_FAULT_UNKNOWN_COMMAND, name, torc_slice_of(scratch, len));
+}
+
+/* A command that torc_op_find() does not know by its first word: one of the gateway's, a container
+ * with its subcommand, or nothing. Returns its number, or 0 with call->refused set. */
+static unsigned find_rare(struct torc_call *call, const struct torc_slice *words, uint32_t n_words,
+                          char *scratch)
+{
+    const char *container = find_container(words[0]);
+    if (container == NULL) {
+        unsigned op = find_name((const char *)words[0].data, words[0].len);
+        if (op == TORC_OP_NONE || traits[op].name_words != 1) {
+            refuse_unknown(call, words, n_words, scratch);
+            return TORC_OP_NONE;
+        }
+        return op;
+    }
+    struct torc_slice container_name = torc_slice_str(container);
+    if (n_words < 2) {
+        refuse(call, TORC_FAULT_ARITY, container_name, torc_slice_str(""));
+        return TORC_OP_NONE;
+    }
+    unsigned op = TORC_OP_NONE;
+    if (words[1].len < 32) {
+        char name[64];
+        memcpy(name, container, container_name.len);
+        name[container_name.len] = '|';
+        memcpy(name + container_name.len + 1, words[1].data, words[1].len);
+        op = find_name(name, container_name.len + 1 + words[1].len);
+    }
+    if (op == TORC_OP_NONE) {
+        for (size_t i = 0; i < container_name.len; i++) {
+            scratch[i] = (char)(container[i] - 'a' + 'A');
+        }
+        refuse(call, TORC_FAULT_UNKNOWN_SUBCOMMAND,
+               torc_slice_of(words[1].data, torc_min_u64(words[1].len, 128)),
+               torc_slice_of(scratch, container_name.len));
+    }
+    return op;
+}
+
+/* Refuse the call if its number of words does not suit. */
+static bool check_arity(struct torc_call *call, unsigned op, size_t n_words)
+{
+    struct torc_op_info gateway_info = {0};
+    const struct torc_op_info *info = &gateway_info;
+    if (op < TORC_OP_LIMIT) {
+        info = torc_op_info((uint8_t)op);
+    } else {
+        gateway_info.arity = torc_gateway_info(op)->arity;
+    }
+    if (TORC_LIKELY(torc_op_arity_is_ok(info, n_words))) {
+        return true;
+    }
+    refuse(call, TORC_FAULT_ARITY, torc_slice_str(torc_command_name(op)), torc_slice_str(""));
+    return false;
+}
+
+void torc_call_from_words(struct torc_service *service, const struct torc_slice *words,
+                          uint32_t n_words, char *scratch, struct torc_call *out_call)
+{
+    struct torc_call *call = out_call;
+    call->request = (struct torc_request){0};
+    call->refused = TORC_FAULT_NONE;
+    unsigned op = torc_op_find((const char *)words[0].data, words[0].len);
+    if (TORC_UNLIKELY(op == TORC_OP_NONE || traits[op].name_words != 1)) {
+        op = find_rare(call, words, n_words, scratch);
+        if (op == TORC_OP_NONE) {
+            return;
+        }
+    }
+    call->request.op = (uint8_t)op;
+    if (TORC_UNLIKELY(!check_arity(call, op, n_words))) {
+        service->stats.commands[op].rejected++;
+        return;
+    }
+    uint32_t at = traits[op].name_words;
+    if (op < TORC_OP_LIMIT && torc_op_info((uint8_t)op)->n_numbers != 0) {
+        const char *shape = torc_op_info((uint8_t)op)->shape;
+        for (unsigned i = 0; i < torc_op_info((uint8_t)op)->n_numbers; i++) {
+            int64_t number;
+            bool is_cursor = shape[i] == 'u';
+            if (is_cursor && !torc_word_cursor(words[at], &call->request.numbers[i])) {
+                refuse(call, TORC_FAULT_BAD_CURSOR, torc_slice_str(""), torc_slice_str(""));
+                return;
+            }
+            if (!is_cursor) {
+                if (!torc_word_integer(words[at], &number)) {
+                    refuse(call, TORC_FAULT_NOT_INTEGER, torc_slice_str(""), torc_slice_str(""));
+                    return;
+                }
+                call->request.numbers[i] = (uint64_t)number;
+            }
+            at++;
+        }
+    }
+    call->request.strings = words + at;
+    call->request.n_strings = n_words - at;
+}
+
+void torc_call_check(struct torc_service *service, struct torc_call *call)
+{
+    unsigned op = call->request.op;
+    if (functions[op] == NULL) {
+        refuse(call, TORC_FAULT_UNKNOWN_OP, torc_slice_str(""), torc_slice_str(""));
+        return;
+    }
+    size_t n_words = (size_t)traits[op].name_words + torc_op_info((uint8_t)op)->n_numbers +
+                     call->request.n_strings;
+    if (!check_arity(call, op, n_words)) {
+        service->stats.commands[op].rejected++;
+    }
+}
+
+/* --- running --- */
+
+static bool has_key(const struct torc_call *call)
+{
+    return call->refused == TORC_FAULT_NONE && traits[call->request.op].has_key;
+}
+
+void torc_calls_prepare(const struct torc_service *service, struct torc_call *calls, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (has_key(&calls[i])) {
+            calls[i].key = torc_keyspace_key(service->keyspace, calls[i].request.strings[0]);
+            if (n > 1) {
+                torc_keyspace_prefetch_line(service->keyspace, &calls[i].key);
+            }
+        }
+    }
+    for (unsigned i = 0; n > 1 && i < n; i++) {
+        if (has_key(&calls[i])) {
+            torc_keyspace_prefetch_record(service->keyspace, &calls[i].key);
+        }
+    }
+}
+
+void torc_call_repeat(struct torc_service *service, struct torc_call *call)
+{
+    if (TORC_UNLIKELY(call->refused != TORC_FAULT_NONE)) {
+        torc_sink_fault_with(call->sink, call->refused, call->refused_words[0],
+                             call->refused_words[1]);
+        return;
+    }
+    functions[call->request.op](service, call);
+}
+
+void torc_call_run(struct torc_service *service, struct torc_call *call)
+{
+    struct torc_stats *stats = &service->stats;
+    struct torc_command_stats *mine = &stats->commands[call->request.op];
+    bool is_sampled = stats->commands_total++ % TORC_STATS_SAMPLE == 0;
+    uint64_t start = is_sampled ? torc_clock_ticks(&service->facts.clock) : 0;
+    call->sink->fault = TORC_FAULT_NONE;
+    torc_call_repeat(service, call);
+    if (is_sampled) {
+        mine->samples++;
+        mine->sample_ticks += torc_clock_ticks(&service->facts.clock) - start;
+    }
+    if (TORC_LIKELY(call->refused == TORC_FAULT_NONE)) {
+        mine->calls++;
+        mine->failed += call->sink->fault != TORC_FAULT_NONE;
+    }
+    stats->faults[call->sink->fault]++;
+}
+
+bool torc_call_is_repeatable(const struct torc_call *call)
+{
+    unsigned op = call->request.op;
+    return call->refused != TORC_FAULT_NONE || op >= TORC_OP_LIMIT ||
+           (torc_op_info((uint8_t)op)->flags & TORC_OP_WRITE) == 0;
+}

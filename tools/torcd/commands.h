@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Commands: one function per op, the same for both paths. A front end (a ring peer, a RESP
+ * connection) makes a torc_call, has a batch of them prepared, and runs them in order.
+ *
+ * Thread: the service's poller.
+ */
+#ifndef TORC_TORCD_COMMANDS_H
+#define TORC_TORCD_COMMANDS_H
+
+#include "tools/torcd/reply.h"
+#include "tools/torcd/service.h"
+
+#define TORC_CALLER_NAME_BYTES 256u
+
+/* Who asks over RESP: what a connection remembers between commands. */
+struct torc_caller {
+    uint64_t id;      /* growing, never used again */
+    uint8_t protocol; /* 2 or 3 */
+    bool wants_close; /* QUIT: close once the replies are out */
+    char name[TORC_CALLER_NAME_BYTES];
+    char lib_name[TORC_CALLER_NAME_BYTES];
+    char lib_version[TORC_CALLER_NAME_BYTES];
+};
+
+struct torc_call {
+    struct torc_request request; /* op may be a torc_gateway_op */
+    struct torc_key key;         /* of the first string, if the shape starts with a key */
+    struct torc_sink *sink;
+    struct torc_caller *caller; /* NULL on a ring */
+    enum torc_fault refused;    /* not NONE: answer this instead of running */
+    struct torc_slice refused_words[2];
+};
+
+/* Fill `call` from the words of a RESP command: finds the op, checks the number of words, reads
+ * numbers. Never fails: what is wrong is in call->refused. The words are borrowed, and so is
+ * `scratch` of TORC_FAULT_TEXT_BYTES, which must live as long as the call. `sink` and `caller` are
+ * set by the connection. */
+void torc_call_from_words(struct torc_service *service, const struct torc_slice *words,
+                          uint32_t n_words, char *scratch, struct torc_call *out_call);
+
+/* Check a decoded ring request's number of words: sets call->refused. */
+void torc_call_check(struct torc_service *service, struct torc_call *call);
+
+/* Hash the keys of n calls. For more than one, also bring their index lines, then their records,
+ * into the cache, so that a batch waits for memory once and not n times. */
+void torc_calls_prepare(const struct torc_service *service, struct torc_call *calls, unsigned n);
+
+/* Run one call: makes exactly one reply, counts and times it. */
+void torc_call_run(struct torc_service *service, struct torc_call *call);
+
+/* The same without counting: to build the reply of a read again, in more room. */
+void torc_call_repeat(struct torc_service *service, struct torc_call *call);
+
+/* True if running the call again has the effect of running it once: all but writes. */
+bool torc_call_is_repeatable(const struct torc_call *call);
+
+/* Name of a command in lower case ("memory|usage"), NULL if the number is unused. Static. */
+const char *torc_command_name(unsigned op);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/torcd/commands_private.h"
+
+static_assert(sizeof(struct torc_pair) == 2 * sizeof(struct torc_slice),
+              "a row of strings is a row of pairs");
+
+static void fail(struct torc_call *call, int64_t error)
+{
+    torc_sink_fault(call->sink, torc_fault_of_hash((int)error));
+}
+
+/* A number, or the fault that a negative one stands for. */
+static void reply_count(struct torc_call *call, int64_t count)
+{
+    if (TORC_LIKELY(count >= 0)) {
+        torc_sink_integer(call->sink, count);
+    } else {
+        fail(call, count);
+    }
+}
+
+void torc_command_hset(struct torc_service *service, struct torc_call *call)
+{
+    const struct torc_request *request = &call->request;
+    if (request->n_strings % 2 == 0) {
+        torc_sink_fault_with(call->sink, TORC_FAULT_ARITY, torc_slice_str("hset"),
+                             torc_slice_str(""));
+        return;
+    }
+    const struct torc_pair *pairs = (const void *)(request->strings + 1);
+    reply_count(call,
+                torc_hash_put(service->keyspace, &call->key, pairs, request->n_strings / 2));
+}
+
+void torc_command_hget(struct torc_service *service, struct torc_call *call)
+{
+    struct torc_slice value;
+    int rc = torc_hash_get(service->keyspace, &call->key, call->request.strings[1], &value);
+    if (rc == 1) {
+        service->stats.hits++;
+        torc_sink_bytes(call->sink, value);
+    } else if (rc == 0) {
+        service->stats.misses++;
+        torc_sink_null(call->sink);
+    } else {
+        fail(call, rc);
+    }
+}
+
+void torc_command_hmget(struct torc_service *service, struct torc_call *call)
+{
+    uint32_t n = call->request.n_strings - 1;
+    if (!torc_slices_reserve(&service->slices, n)) {
+        fail(call, -ENOMEM);
+        return;
+    }
+    struct torc_slice *values = service->slices.items;
+    int rc = torc_hash_get_many(service->keyspace, &call->key, call->request.strings + 1, n, values);
+    if (rc < 0) {
+        fail(call, rc);
+        return;
+    }
+    uint64_t hits = 0;
+    torc_sink_array(call->sink, n);
+    for (uint32_t i = 0; i < n; i++) {
+        hits += values[i].data != NULL;
+        torc_sink_item(call->sink, values[i]);
+    }
+    service->stats.hits += hits;
+    service->stats.misses += n - hits;
+}
+
+void torc_command_hdel(struct torc_service *service, struct torc_call *call)
+{
+    reply_count(call, torc_hash_del(service->keyspace, &call->key, call->request.strings + 1,
+                                    call->request.n_strings - 1));
+}
+
+static void give_pair(void *arg, const struct torc_pair *pair)
+{
+    struct torc_sink *sink = arg;
+    torc_sink_item(sink, torc_slice_present(pair->field));
+    torc_sink_item(sink, torc_slice_present(pair->value));
+}
+
+void torc_command_hgetall(struct torc_service *service, struct torc_call *call)
+{
+    int64_t n = torc_hash_len(service->keyspace, &call->key);
+    if (n < 0) {
+        fail(call, n);
+        return;
+    }
+    if (n > INT32_MAX) {
+        torc_sink_fault(call->sink, TORC_FAULT_REPLY_TOO_LARGE);
+        return;
+    }
+    service->stats.hits += n != 0;
+    service->stats.misses += n == 0;
+    torc_sink_pairs(call->sink, (uint32_t)n);
+    int rc = torc_hash_each(service->keyspace, &call->key, give_pair, call->sink);
+    assert(rc == 0); /* the type was checked by _len() */
+    (void)rc;
+}
+
+void torc_command_hlen(struct torc_service *service, struct torc_call *call)
+{
+    reply_count(call, torc_hash_len(service->keyspace, &call->key));
+}
+
+void torc_command_hexists(struct torc_service *service, struct torc_call *call)
+{
+    struct torc_slice value;
+    int rc = torc_hash_get(service->keyspace, &call->key, call->request.strings[1], &value);
+    service->stats.hits += rc == 1;
+    service->stats.misses += rc == 0;
+    reply_count(call, rc);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The functions of the single commands, for the dispatch table in commands.c.
+ * Each makes exactly one reply. Arity has been checked; pairs have not.
+ */
+#ifndef TORC_TORCD_COMMANDS_PRIVATE_H
+#define TORC_TORCD_COMMANDS_PRIVATE_H
+
+#include "tools/torcd/commands.h"
+
+typedef void torc_command_function(struct torc_service *service, struct torc_call *call);
+
+/* commands_hash.c */
+torc_command_function torc_command_hset, torc_command_hget, torc_command_hmget, torc_command_hdel,
+    torc_command_hgetall, torc_command_hlen, torc_command_hexists;
+
+/* commands_key.c */
+torc_command_function torc_command_del, torc_command_exists, torc_command_type, torc_command_scan,
+    torc_command_dbsize, torc_command_flushall, torc_command_memory_usage,
+    torc_command_object_encoding;
+
+/* commands_server.c */
+torc_command_function torc_command_ping, torc_command_echo, torc_command_select, torc_command_quit,
+    torc_command_info;
+
+/* commands_command.c */
+torc_command_function torc_command_command;
+
+/* commands_client.c: RESP only, call->caller is set */
+torc_command_function torc_command_hello, torc_command_client_id, torc_command_client_getname,
+    torc_command_client_setname, torc_command_client_setinfo, torc_command_config_get;
+
+/* A gateway command's name and arity, as in torc_op_info(). */
+struct torc_gateway_info {
+    const char *name;
+    int arity;
+};
+const struct torc_gateway_info *torc_gateway_info(unsigned op);
+
+/* Name of the i-th command that only has subcommands ("memory"), NULL behind the last. Static. */
+const char *torc_command_container(size_t i);
+
+/* Case-insensitive comparison of a word. */
+bool torc_word_is(struct torc_slice word, const char *what);
+
+/* A 64-bit decimal in canonical form: no plus, no leading zeros, no blanks. */
+bool torc_word_integer(struct torc_slice word, int64_t *out_value);
+
+/* Digits only, up to 2^64 - 1: a cursor. */
+bool torc_word_cursor(struct torc_slice word, uint64_t *out_value);
+
+/* The value with data that is not NULL. */
+static inline struct torc_slice torc_slice_present(struct torc_slice s)
+{
+    return s.data != NULL ? s : torc_slice_of("", 0);
+}
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/torcd/connection.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define INPUT_FIRST_BYTES ((size_t)16 * 1024)
+/* Buffers up to this size are kept while a connection is idle. */
+#define IDLE_KEEP_BYTES ((size_t)64 * 1024)
+/* Larger input buffers are given back as soon as they are empty. */
+#define EMPTY_KEEP_BYTES ((size_t)4 * 1024 * 1024)
+
+int torc_connection_create(int fd, uint64_t id, const struct torc_settings *settings,
+                           struct torc_connection **out_connection)
+{
+    struct torc_connection *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        return -ENOMEM;
+    }
+    c->source.kind = TORC_SOURCE_CONNECTION;
+    c->fd = fd;
+    c->caller.id = id;
+    c->caller.protocol = 2;
+    c->is_readable = true;
+    c->is_writable = true;
+    torc_resp_parser_init(&c->parser, settings->proto_max_bulk_len);
+    torc_output_init(&c->output, settings->client_output_buffer_max);
+    torc_resp_sink_init(&c->sink, &c->output, &c->caller.protocol);
+    *out_connection = c;
+    return 0;
+}
+
+void torc_connection_destroy(struct torc_connection *connection)
+{
+    if (connection == NULL) {
+        return;
+    }
+    (void)close(connection->fd);
+    torc_resp_parser_fini(&connection->parser);
+    torc_output_fini(&connection->output);
+    free(connection->input);
+    free(connection);
+}
+
+uint64_t torc_connection_bytes(const struct torc_connection *connection)
+{
+    return sizeof *connection + connection->input_cap + connection->output.cap +
+           torc_resp_parser_bytes(&connection->parser);
+}
+
+void torc_connection_note(struct torc_connection *connection, uint32_t events)
+{
+    if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) {
+        connection->is_readable = true;
+    }
+    if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) {
+        connection->has_hung_up = true;
+    }
+    if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) {
+        connection->is_writable = true;
+    }
+}
+
+static void die(struct torc_connection *c, const char *why)
+{
+    if (c->phase != TORC_CONNECTION_DEAD) {
+        c->phase = TORC_CONNECTION_DEAD;
+        c->why = why;
+    }
+}
+
+/* Nothing more is executed; close when the output is out. */
+static void finish(struct torc_connection *c, uint64_t now_ns)
+{
+    c->phase = TORC_CONNECTION_LAST_REPLIES;
+    c->linger_end = now_ns + TORC_CONNECTION_LINGER_NS;
+}
+
+/* --- input --- */
+
+/* Make room to read into, at least one byte, better enough for what the parser knows to come. A
+ * length in a header alone reserves nothing: the buffer at most doubles with what has come. */
+static bool make_room(struct torc_connection *c)
+{
+    size_t pending = c->input_end - c->input_start;
+    if (pending == 0) {
+        c->input_start = 0;
+        c->input_end = 0;
+        if (c->input_cap > EMPTY_KEEP_BYTES) {
+            free(c->input);
+            c->input = NULL;
+            c->input_cap = 0;
+        }
+    }
+    size_t wants = torc_max_u64(torc_resp_parser_wants(&c->parser), pending + 1);
+    size_t need = torc_min_u64(wants, 2 * pending + INPUT_FIRST_BYTES);
+    if (c->input_cap - c->input_start >= need) {
+        return true;
+    }
+    if (need <= c->input_cap && pending <= c->input_cap / 2) {
+        memmove(c->input, c->input + c->input_start, pending);
+    } else {
+        size_t cap = c->input_cap < INPUT_FIRST_BYTES ? INPUT_FIRST_BYTES : c->input_cap;
+        while (cap < need || (cap == c->input_cap && pending > cap / 2)) {
+            cap *= 2;
+        }
+        /* Not realloc: what lies before input_start need not be copied. But a large block whose
+         * front is in use is moved by the kernel for nothing. */
+        uint8_t *input;
+        if (c->input_start == 0) {
+            input = realloc(c->input, cap);
+            if (input == NULL) {
+                return false;
+            }
+        } else {
+            input = malloc(cap);
+            if (input == NULL) {
+                return false;
+            }
+            memcpy(input, c->input + c->input_start, pending);
+            free(c->input);
+        }
+        c->input = input;
+        c->input_cap = cap;
+    }
+    c->input_start = 0;
+    c->input_end = pending;
+    return true;
+}
+
+/* Read once, at most `most` bytes. Returns the bytes read; 0: nothing came, or the phase says that
+ * the connection is at its end. */
+static size_t read_some(struct torc_connection *c, struct torc_service *service, size_t most,
+                        uint64_t now_ns)
+{
+    size_t pending = c->input_end - c->input_start;
+    size_t limit = service->settings->client_query_buffer_limit;
+    size_t held = pending + torc_resp_parser_bytes(&c->parser);
+    if (held >= limit) {
+        die(c, "query buffer limit reached");
+        return 0;
+    }
+    if (!make_room(c)) {
+        die(c, "no memory for a request");
+        return 0;
+    }
+    size_t room = torc_min_u64(c->input_cap - c->input_end, limit - held);
+    room = torc_min_u64(room, most);
+    ssize_t n = recv(c->fd, c->input + c->input_end, room, MSG_DONTWAIT);
+    if (n < 0) {
+        if (errno == EAGAIN) {
+            c->is_readable = false;
+        } else if (errno != EINTR) {
+            die(c, NULL);
+        }
+        return 0;
+    }
+    if (n == 0) {
+        /* The client has shut its half: it may still want what it asked for. */
+        finish(c, now_ns);
+        return 0;
+    }
+    /* A short read has emptied the socket, but for its end, which only another read shows. */
+    if ((size_t)n < room && !c->has_hung_up) {
+        c->is_readable = false;
+    }
+    c->input_end += (size_t)n;
+    service->stats.net_input_bytes += (size_t)n;
+    return (size_t)n;
+}
+
+/* --- requests --- */
+
+/* Collect complete requests from the input, at most `max`. Returns the number; *out_outcome says
+ * why there are no more: TORC_RESP_REQUEST when there may be. */
+static unsigned collect(struct torc_connection *c, struct torc_batch *batch, unsigned max,
+                        enum torc_resp_outcome *out_outcome)
+{
+    struct torc_slices *strings = &batch->strings;
+    unsigned n = 0;
+    strings->n = 0;
+    *out_outcome = TORC_RESP_REQUEST;
+    while (n < max) {
+        uint8_t *data = c->input + c->input_start;
+        size_t consumed;
+        enum torc_resp_outcome outcome =
+            torc_resp_parse(&c->parser, data, c->input_end - c->input_start, &consumed);
+        if (outcome == TORC_RESP_REQUEST &&
+            !torc_slices_reserve(strings, strings->n + c->parser.n_words)) {
+            outcome = TORC_RESP_NO_MEMORY;
+        }
+        if (outcome != TORC_RESP_REQUEST) {
+            c->input_start += outcome == TORC_RESP_MORE ? consumed : 0;
+            *out_outcome = outcome;
+            break;
+        }
+        batch->first[n] = (uint32_t)strings->n;
+        batch->count[n] = c->parser.n_words;
+        for (uint32_t i = 0; i < c->parser.n_words; i++) {
+            strings->items[strings->n++] = torc_resp_word(&c->parser, data, i);
+        }
+        c->input_start += consumed;
+        n++;
+    }
+    return n;
+}
+
+/* Run what was collected. Stops early when the connection is to be closed. */
+static void execute(struct torc_connection *c, struct torc_service *service,
+                    struct torc_batch *batch, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct torc_call *call = &batch->calls[i];
+        torc_call_from_words(service, batch->strings.items + batch->first[i], batch->count[i],
+                             batch->scratch[i], call);
+        call->sink = &c->sink.sink;
+        call->caller = &c->caller;
+    }
+    torc_calls_prepare(service, batch->calls, n);
+    for (unsigned i = 0; i < n && !c->caller.wants_close && !c->output.failed; i++) {
+        torc_call_run(service, &batch->calls[i]);
+    }
+    torc_batch_trim(batch);
+}
+
+/* The input cannot go on: answer, if an answer is due, and close. */
+static void end_input(struct torc_connection *c, struct torc_service *service,
+                      enum torc_resp_outcome outcome, uint64_t now_ns)
+{
+    if (outcome == TORC_RESP_FAULT) {
+        torc_sink_fault_with(&c->sink.sink, c->parser.fault, torc_slice_of(&c->parser.fault_byte, 1),
+                             torc_slice_str(""));
+        service->stats.faults[c->parser.fault]++;
+        service->stats.resp_dropped++;
+        c->why = "protocol error";
+        finish(c, now_ns);
+    } else if (outcome == TORC_RESP_FOREIGN) {
+        die(c, "an HTTP request: closed");
+    } else {
+        die(c, "no memory for a request");
+    }
+}
+
+/* Execute and read within the budget of a visit. */
+static void work(struct torc_connection *c, struct torc_service *service, struct torc_batch *batch,
+                 uint64_t now_ns)
+{
+    unsigned commands = TORC_CONNECTION_VISIT_COMMANDS;
+    size_t bytes = TORC_CONNECTION_VISIT_BYTES;
+    while (c->phase == TORC_CONNECTION_OPEN && commands != 0) {
+        enum torc_resp_outcome outcome;
+        unsigned max = commands < TORC_BATCH_MAX ? commands : TORC_BATCH_MAX;
+        unsigned n = collect(c, batch, max, &outcome);
+        if (n != 0) {
+            execute(c, service, batch, n);
+            commands -= n;
+        }
+        if (c->output.failed) {
+            service->stats.resp_dropped++;
+            die(c, "output buffer limit reached");
+        } else if (c->caller.wants_close) {
+            finish(c, now_ns);
+        } else if (outcome == TORC_RESP_MORE) {
+            size_t got = 0;
+            if (c->is_readable && bytes != 0) {
+                got = read_some(c, service, bytes, now_ns);
+                bytes -= got;
+            }
+            if (got == 0) {
+                break;
+            }
+        } else if (outcome != TORC_RESP_REQUEST) {
+            end_input(c, service, outcome, now_ns);
+        }
+    }
+}
+
+/* --- output --- */
+
+static void send_output(struct torc_connection *c, struct torc_service *service)
+{
+    while (c->is_writable && torc_output_pending(&c->output) != 0) {
+        ssize_t n = send(c->fd, c->output.data + c->output.start, torc_output_pending(&c->output),
+                         MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n >= 0) {
+            torc_output_consume(&c->output, (size_t)n);
+            service->stats.net_output_bytes += (size_t)n;
+            /* A short write: the socket is full, another send would only say so. */
+            c->is_writable = torc_output_pending(&c->output) == 0;
+        } else if (errno == EAGAIN) {
+            c->is_writable = false;
+        } else if (errno != EINTR) {
+            die(c, NULL);
+            return;
+        }
+    }
+}
+
+/* Throw away what comes after the last reply. */
+static void drain(struct torc_connection *c)
+{
+    uint8_t waste[4096];
+    size_t left = TORC_CONNECTION_VISIT_BYTES;
+    while (c->is_readable && left >= sizeof waste) {
+        ssize_t n = recv(c->fd, waste, sizeof waste, MSG_DONTWAIT);
+        if (n > 0) {
+            left -= (size_t)n;
+        } else if (n < 0 && errno == EINTR) {
+            continue;
+        } else if (n < 0 && errno == EAGAIN) {
+            c->is_readable = false;
+        } else {
+            die(c, c->why);
+            return;
+        }
+    }
+}
+
+bool torc_connection_serve(struct torc_connection *connection, struct torc_service *service,
+                           struct torc_batch *batch, uint64_t now_ns)
+{
+    struct torc_connection *c = connection;
+    c->was_served = true;
+    work(c, service, batch, now_ns);
+    if (c->phase == TORC_CONNECTION_OPEN || c->phase == TORC_CONNECTION_LAST_REPLIES) {
+        send_output(c, service);
+    }
+    if (c->phase == TORC_CONNECTION_LAST_REPLIES && torc_output_pending(&c->output) == 0) {
+        (void)shutdown(c->fd, SHUT_WR);
+        c->phase = TORC_CONNECTION_DRAINING;
+    }
+    if (c->phase == TORC_CONNECTION_DRAINING) {
+        drain(c);
+    }
+    switch (c->phase) {
+    case TORC_CONNECTION_OPEN:
+        /* Complete requests may be left, or bytes in the socket. */
+        return c->is_readable || (c->parser.is_done && c->input_start != c->input_end);
+    case TORC_CONNECTION_DRAINING:
+        return c->is_readable;
+    case TORC_CONNECTION_LAST_REPLIES:
+    case TORC_CONNECTION_DEAD:
+        break;
+    }
+    return false;
+}
+
+bool torc_connection_tick(struct torc_connection *connection, uint64_t now_ns)
+{
+    struct torc_connection *c = connection;
+    if (!c->was_served) {
+        torc_output_trim(&c->output, IDLE_KEEP_BYTES);
+        if (c->input_start == c->input_end && c->input_cap > IDLE_KEEP_BYTES) {
+            free(c->input);
+            c->input = NULL;
+            c->input_cap = 0;
+            c->input_start = 0;
+            c->input_end = 0;
+        }
+    }
+    c->was_served = false;
+    return c->phase != TORC_CONNECTION_OPEN && now_ns >= c->linger_end;
+}

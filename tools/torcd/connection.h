@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Connection: one RESP client, TCP or Unix, served without blocking inside a poller.
+ *
+ *   socket -> [ input buffer ] -> parser -> batch of calls -> [ output buffer ] -> socket
+ *
+ * Words of requests are slices of the input buffer; replies are written straight into the output
+ * buffer, which is sent once per visit. Reading goes on while the client takes no replies, until
+ * the output limit, so that a client that writes all before it reads is not locked out.
+ *
+ * Thread: the poller's.
+ */
+#ifndef TORC_TORCD_CONNECTION_H
+#define TORC_TORCD_CONNECTION_H
+
+#include "tools/torcd/batch.h"
+#include "tools/torcd/resp_parser.h"
+#include "tools/torcd/source.h"
+
+#define TORC_CONNECTION_VISIT_COMMANDS 64u
+#define TORC_CONNECTION_VISIT_BYTES    (64u * 1024u)
+/* A connection that is being closed may take this long to take its last replies. */
+#define TORC_CONNECTION_LINGER_NS 2000000000ull
+
+enum torc_connection_phase {
+    TORC_CONNECTION_OPEN,
+    TORC_CONNECTION_LAST_REPLIES, /* nothing is read any more; the output goes out */
+    TORC_CONNECTION_DRAINING,     /* our half is shut; input is thrown away until its end, because
+                                     closing with unread input makes TCP lose the last replies */
+    TORC_CONNECTION_DEAD,
+};
+
+struct torc_connection {
+    struct torc_source source;
+    int fd;
+    struct torc_caller caller;
+    struct torc_resp_parser parser;
+    struct torc_resp_sink sink;
+    struct torc_output output;
+
+    uint8_t *input; /* bytes [start, end) are to be parsed */
+    size_t input_start;
+    size_t input_end;
+    size_t input_cap;
+
+    enum torc_connection_phase phase;
+    bool is_readable;    /* may have bytes to read: an edge came, and no read has found none since */
+    bool is_writable;    /* the last send took all, or an edge came since */
+    bool has_hung_up;    /* an end or error is to be read, behind the bytes */
+    const char *why;     /* of its end, if it is for the log; static */
+    uint64_t linger_end; /* CLOCK_MONOTONIC ns, once it is being closed */
+
+    /* The poller's lists. */
+    struct torc_connection *next, *prev; /* all of them */
+    struct torc_connection *next_ready;
+    bool is_ready;      /* in the list of those to visit */
+    bool was_served;    /* since the last tick */
+    uint64_t n_counted; /* bytes in the gauge */
+};
+
+/* Take over a connected, non-blocking socket. -ENOMEM: it stays the caller's. */
+int torc_connection_create(int fd, uint64_t id, const struct torc_settings *settings,
+                           struct torc_connection **out_connection) TORC_MUST_USE;
+
+/* Close and free. NULL is fine. */
+void torc_connection_destroy(struct torc_connection *connection);
+
+/* Note what epoll reported (edge-triggered EPOLLIN | EPOLLOUT | EPOLLRDHUP). */
+void torc_connection_note(struct torc_connection *connection, uint32_t events);
+
+/* One visit: execute up to TORC_CONNECTION_VISIT_COMMANDS requests, read up to
+ * TORC_CONNECTION_VISIT_BYTES, send. Returns true if another visit has work to do without a new
+ * event. Afterwards phase DEAD means: destroy it. */
+bool torc_connection_serve(struct torc_connection *connection, struct torc_service *service,
+                           struct torc_batch *batch, uint64_t now_ns);
+
+/* Now and then: gives back buffers of an idle connection. True if it has been closing for too long:
+ * destroy it. */
+bool torc_connection_tick(struct torc_connection *connection, uint64_t now_ns);
+
+/* Bytes of its buffers. */
+uint64_t torc_connection_bytes(const struct torc_connection *connection);
+
+#endif

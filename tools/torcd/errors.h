@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every error text that a client can see, in one table, with its number on the ring. The texts are
+ * Redis's, because clients match on them; an answer of either path takes both from here.
+ */
+#ifndef TORC_TORCD_ERRORS_H
+#define TORC_TORCD_ERRORS_H
+
+#include "core/slice.h"
+#include "ring/message.h"
+
+enum torc_fault {
+    TORC_FAULT_NONE,
+    TORC_FAULT_ARITY, /* 1: command */
+    TORC_FAULT_SYNTAX,
+    TORC_FAULT_NOT_INTEGER,
+    TORC_FAULT_WRONG_TYPE,
+    TORC_FAULT_OUT_OF_MEMORY,
+    TORC_FAULT_TOO_LONG,      /* a key, field or value */
+    TORC_FAULT_REPLY_TOO_LARGE, /* above the cap of a ring session */
+    TORC_FAULT_DB_RANGE,
+    TORC_FAULT_BAD_CURSOR,
+    TORC_FAULT_UNKNOWN_COMMAND,    /* 1: name, 2: quoted arguments */
+    TORC_FAULT_UNKNOWN_SUBCOMMAND, /* 1: word, 2: container in upper case */
+    TORC_FAULT_UNKNOWN_OP,
+    TORC_FAULT_BAD_REQUEST,
+    TORC_FAULT_NO_PROTOCOL,
+    TORC_FAULT_HELLO_VERSION,
+    TORC_FAULT_HELLO_OPTION, /* 1: word */
+    TORC_FAULT_WRONG_PASSWORD,
+    TORC_FAULT_CLIENT_NAME,
+    TORC_FAULT_CLIENT_INFO_VALUE,  /* 1: LIB-NAME or LIB-VER, as sent */
+    TORC_FAULT_CLIENT_INFO_OPTION, /* 1: word */
+    TORC_FAULT_MAX_CLIENTS,
+    TORC_FAULT_INTERNAL, /* a state that cannot be; nothing was changed */
+    /* RESP framing: the connection is closed behind the text */
+    TORC_FAULT_MULTIBULK_LENGTH,
+    TORC_FAULT_BULK_LENGTH,
+    TORC_FAULT_EXPECTED_DOLLAR, /* 1: the byte there instead */
+    TORC_FAULT_MULTIBULK_STRING,
+    TORC_FAULT_BULK_STRING,
+    TORC_FAULT_INLINE_TOO_BIG,
+    TORC_FAULT_UNBALANCED_QUOTES,
+    TORC_FAULT_BAD_CRLF,
+    TORC_FAULT_COUNT,
+};
+
+/* Longest text that torc_fault_text() makes, terminator included. */
+#define TORC_FAULT_TEXT_BYTES 512
+
+/* The number of `fault` on the ring. */
+enum torc_wire_status torc_fault_status(enum torc_fault fault);
+
+/* The text with `first` and `second` put in where the table says so; bytes that would break a line
+ * of RESP become blanks, as in Redis, and what does not fit is cut. Returns a slice of `buffer`, or
+ * of static memory when there is nothing to put in. */
+struct torc_slice torc_fault_text(enum torc_fault fault, struct torc_slice first,
+                                  struct torc_slice second, char buffer[TORC_FAULT_TEXT_BYTES]);
+
+/* The fault that stands for a negative errno of the hash layer. */
+enum torc_fault torc_fault_of_hash(int error);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/torcd/peer.h"
+
+/* Decode request i into the batch. What is wrong with it becomes its answer. */
+static void decode(struct torc_service *service, struct torc_batch *batch, unsigned i,
+                   const struct torc_taken *taken)
+{
+    struct torc_call *call = &batch->calls[i];
+    struct torc_slices *strings = &batch->strings;
+    int rc;
+    call->refused = TORC_FAULT_NONE;
+    call->caller = NULL;
+    for (;;) {
+        uint32_t room = (uint32_t)torc_min_u64(strings->cap - strings->n, UINT32_MAX);
+        rc = torc_request_decode(taken->data, taken->len, strings->items + strings->n, room,
+                                 &call->request);
+        if (TORC_LIKELY(rc != -EMSGSIZE) ||
+            !torc_slices_reserve(strings, strings->n + call->request.n_strings)) {
+            break;
+        }
+    }
+    if (TORC_LIKELY(rc == 0)) {
+        batch->first[i] = (uint32_t)strings->n;
+        strings->n += call->request.n_strings;
+        torc_call_check(service, call);
+        return;
+    }
+    call->request.n_strings = 0;
+    call->refused = rc == -ENOENT     ? TORC_FAULT_UNKNOWN_OP
+                    : rc == -EMSGSIZE ? TORC_FAULT_OUT_OF_MEMORY
+                                      : TORC_FAULT_BAD_REQUEST;
+    call->refused_words[0] = torc_slice_str("");
+    call->refused_words[1] = torc_slice_str("");
+}
+
+static void start_reply(struct torc_ring_sink *ring, const struct torc_batch *batch,
+                        const struct torc_call *call)
+{
+    torc_ring_sink_init(ring, batch->reply, batch->reply_cap, call->request.op, call->request.tag);
+}
+
+/* Build the reply to `call` in the batch's reply memory. */
+static void build_reply(struct torc_peer *peer, struct torc_service *service,
+                        struct torc_batch *batch, struct torc_call *call,
+                        struct torc_ring_sink *ring)
+{
+    start_reply(ring, batch, call);
+    call->sink = &ring->sink;
+    if (peer->is_counted) {
+        torc_call_repeat(service, call);
+    } else {
+        torc_call_run(service, call);
+    }
+    if (TORC_LIKELY(!ring->writer.overflow)) {
+        return;
+    }
+    /* Only reads have replies of that size, so doing it again changes nothing. */
+    assert(torc_call_is_repeatable(call));
+    size_t need = ring->writer.need;
+    enum torc_fault fault = TORC_FAULT_NONE;
+    if (need > service->settings->session_long_message_max) {
+        fault = TORC_FAULT_REPLY_TOO_LARGE;
+    } else if (!torc_batch_grow_reply(batch, need)) {
+        fault = TORC_FAULT_OUT_OF_MEMORY;
+    }
+    start_reply(ring, batch, call);
+    if (fault == TORC_FAULT_NONE) {
+        torc_call_repeat(service, call);
+    } else {
+        torc_sink_fault(&ring->sink, fault);
+    }
+    assert(!ring->writer.overflow);
+}
+
+/* Run `call` and publish its reply. 0; -EAGAIN no room for it now, -EBADMSG. */
+static int answer(struct torc_peer *peer, struct torc_service *service, struct torc_batch *batch,
+                  struct torc_call *call)
+{
+    struct torc_ring_sink ring;
+    build_reply(peer, service, batch, call, &ring);
+    int rc = torc_session_reply(peer->session, batch->reply, ring.writer.len);
+    if (rc == -EMSGSIZE || rc == -ENOMEM) {
+        start_reply(&ring, batch, call);
+        torc_sink_fault(&ring.sink, rc == -EMSGSIZE ? TORC_FAULT_REPLY_TOO_LARGE
+                                                    : TORC_FAULT_OUT_OF_MEMORY);
+        rc = torc_session_reply(peer->session, batch->reply, ring.writer.len);
+    }
+    /* A write that changed something has a reply that fits its slot, so what is run again for want
+     * of room is a read, or was refused. */
+    peer->is_counted = rc == -EAGAIN;
+    return rc == 0 || rc == -EAGAIN ? rc : -EBADMSG;
+}
+
+int torc_peer_serve(struct torc_peer *peer, struct torc_service *service, struct torc_batch *batch,
+                    unsigned max_requests)
+{
+    unsigned served = 0;
+    int rc = 0;
+    while (rc == 0 && served < max_requests) {
+        struct torc_taken taken[TORC_BATCH_MAX];
+        unsigned most = max_requests - served;
+        int n = torc_session_take(peer->session, taken,
+                                  most < TORC_BATCH_MAX ? most : TORC_BATCH_MAX);
+        if (n <= 0) {
+            rc = n;
+            break;
+        }
+        batch->strings.n = 0;
+        for (int i = 0; i < n; i++) {
+            decode(service, batch, (unsigned)i, &taken[i]);
+        }
+        for (int i = 0; i < n; i++) {
+            batch->calls[i].request.strings = batch->strings.items + batch->first[i];
+        }
+        torc_calls_prepare(service, batch->calls, (unsigned)n);
+        for (int i = 0; rc == 0 && i < n; i++) {
+            rc = answer(peer, service, batch, &batch->calls[i]);
+            served += rc == 0;
+        }
+    }
+    torc_session_wake(peer->session);
+    torc_batch_trim(batch);
+    service->stats.ring_requests += served;
+    service->stats.ring_stalls += rc == -EAGAIN;
+    return rc == -EBADMSG ? rc : (int)served;
+}

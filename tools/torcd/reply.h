@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where a command puts its reply. One interface, two makers: the ring's binary messages
+ * (torc_ring_sink) and RESP2/RESP3 straight into a connection's output buffer (torc_resp_sink).
+ *
+ * A command makes exactly one reply: one scalar, or an array, map or page followed by exactly the
+ * announced number of items. Only RESP nests; a command asks `is_flat` before it does.
+ * A reply that does not fit sets the maker's overflow mark: the command need not look.
+ */
+#ifndef TORC_TORCD_REPLY_H
+#define TORC_TORCD_REPLY_H
+
+#include "ring/message.h"
+#include "tools/torcd/errors.h"
+#include "tools/torcd/output.h"
+
+struct torc_sink;
+
+struct torc_sink_ops {
+    void (*ok)(struct torc_sink *sink);
+    void (*error)(struct torc_sink *sink, enum torc_wire_status status, struct torc_slice text);
+    void (*integer)(struct torc_sink *sink, int64_t value);
+    void (*bytes)(struct torc_sink *sink, struct torc_slice bytes);
+    void (*null)(struct torc_sink *sink);
+    void (*text)(struct torc_sink *sink, struct torc_slice text);
+    void (*prose)(struct torc_sink *sink, struct torc_slice text);
+    void (*array)(struct torc_sink *sink, uint32_t n);
+    void (*set)(struct torc_sink *sink, uint32_t n);
+    void (*pairs)(struct torc_sink *sink, uint32_t n_pairs);
+    void (*cursor)(struct torc_sink *sink, uint64_t cursor, uint32_t n);
+    void (*item)(struct torc_sink *sink, struct torc_slice item);
+};
+
+struct torc_sink {
+    const struct torc_sink_ops *ops;
+    bool is_flat;          /* no arrays in arrays */
+    enum torc_fault fault; /* of the last error reply, for the counters; who reads it resets it */
+};
+
+/* +OK */
+static inline void torc_sink_ok(struct torc_sink *sink)
+{
+    sink->ops->ok(sink);
+}
+static inline void torc_sink_integer(struct torc_sink *sink, int64_t value)
+{
+    sink->ops->integer(sink, value);
+}
+/* A byte string; data may be NULL when len is 0. */
+static inline void torc_sink_bytes(struct torc_sink *sink, struct torc_slice bytes)
+{
+    sink->ops->bytes(sink, bytes);
+}
+static inline void torc_sink_null(struct torc_sink *sink)
+{
+    sink->ops->null(sink);
+}
+/* A simple string: one line without CR and LF. */
+static inline void torc_sink_text(struct torc_sink *sink, struct torc_slice text)
+{
+    sink->ops->text(sink, text);
+}
+/* Text for people, such as INFO's: a verbatim string in RESP3. */
+static inline void torc_sink_prose(struct torc_sink *sink, struct torc_slice text)
+{
+    sink->ops->prose(sink, text);
+}
+/* n items follow. In nested arrays any reply function makes an item. */
+static inline void torc_sink_array(struct torc_sink *sink, uint32_t n)
+{
+    sink->ops->array(sink, n);
+}
+/* As array; a set in RESP3. */
+static inline void torc_sink_set(struct torc_sink *sink, uint32_t n)
+{
+    sink->ops->set(sink, n);
+}
+/* 2 * n_pairs items follow: name, value, name, value ... */
+static inline void torc_sink_pairs(struct torc_sink *sink, uint32_t n_pairs)
+{
+    sink->ops->pairs(sink, n_pairs);
+}
+/* A page of n items with the cursor to go on with. */
+static inline void torc_sink_cursor(struct torc_sink *sink, uint64_t cursor, uint32_t n)
+{
+    sink->ops->cursor(sink, cursor, n);
+}
+/* One item; data NULL is null, so an empty one needs data. */
+static inline void torc_sink_item(struct torc_sink *sink, struct torc_slice item)
+{
+    sink->ops->item(sink, item);
+}
+
+void torc_sink_fault(struct torc_sink *sink, enum torc_fault fault);
+/* With the words that the text names (torc_fault_text()). */
+void torc_sink_fault_with(struct torc_sink *sink, enum torc_fault fault, struct torc_slice first,
+                          struct torc_slice second);
+
+/* --- RESP --- */
+
+struct torc_resp_sink {
+    struct torc_sink sink;
+    struct torc_output *output;
+    const uint8_t *protocol; /* 2 or 3; HELLO changes it between two replies */
+};
+
+/* Caller's storage; `output` and `protocol` are borrowed. */
+void torc_resp_sink_init(struct torc_resp_sink *resp, struct torc_output *output,
+                         const uint8_t *protocol);
+
+/* --- ring --- */
+
+struct torc_ring_sink {
+    struct torc_sink sink;
+    struct torc_reply_writer writer;
+};
+
+/* Start a reply to (op, tag) in `cap` bytes at `data`, which are borrowed. The reply is
+ * writer.len bytes, or writer.overflow and writer.need say what it takes. */
+void torc_ring_sink_init(struct torc_ring_sink *ring, void *data, size_t cap, uint8_t op,
+                         uint32_t tag);
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * RESP2 and RESP3 (https://redis.io/docs/latest/develop/reference/protocol-spec/). Each function
+ * reserves once, for the longest form, and writes.
+ */
+#include "tools/torcd/reply.h"
+
+#define NUMBER_BYTES 24u /* type byte, sign, 20 digits, CR LF */
+
+static struct torc_resp_sink *resp_of(struct torc_sink *sink)
+{
+    return (struct torc_resp_sink *)(void *)((uint8_t *)sink - offsetof(struct torc_resp_sink, sink));
+}
+
+/* Decimal digits of `value` at `to`; returns their number (1..20). */
+static size_t put_digits(uint8_t *to, uint64_t value)
+{
+    static const char two[] = "00010203040506070809101112131415161718192021222324252627282930313233"
+                              "34353637383940414243444546474849505152535455565758596061626364656667"
+                              "6869707172737475767778798081828384858687888990919293949596979899";
+    uint8_t reversed[20];
+    size_t at = sizeof reversed;
+    while (value >= 100) {
+        at -= 2;
+        memcpy(reversed + at, two + 2 * (value % 100), 2);
+        value /= 100;
+    }
+    if (value >= 10) {
+        at -= 2;
+        memcpy(reversed + at, two + 2 * value, 2);
+    } else {
+        reversed[--at] = (uint8_t)('0' + value);
+    }
+    size_t n = sizeof reversed - at;
+    memcpy(to, reversed + at, n);
+    return n;
+}
+
+/* `type`, `value` in decimal, CR LF at `to`; returns the bytes written. */
+static size_t put_number(uint8_t *to, char type, uint64_t value, bool negative)
+{
+    size_t n = 0;
+    to[n++] = (uint8_t)type;
+    if (negative) {
+        to[n++] = '-';
+    }
+    if (value < 10) {
+        to[n++] = (uint8_t)('0' + value);
+    } else {
+        n += put_digits(to + n, value);
+    }
+    to[n++] = '\r';
+    to[n++] = '\n';
+    return n;
+}
+
+static void header(struct torc_sink *sink, char type, uint64_t n)
+{
+    struct torc_output *output = resp_of(sink)->output;
+    uint8_t *to = torc_output_reserve(output, NUMBER_BYTES);
+    if (to != NULL) {
+        torc_output_commit(output, put_number(to, type, n, false));
+    }
+}
+
+/* prefix byte, text, CR LF */
+static void line(struct torc_sink *sink, char type, struct torc_slice text)
+{
+    struct torc_output *output = resp_of(sink)->output;
+    uint8_t *to = torc_output_reserve(output, text.len + 3);
+    if (to == NULL) {
+        return;
+    }
+    to[0] = (uint8_t)type;
+    if (text.len != 0) {
+        memcpy(to + 1, text.data, text.len);
+    }
+    memcpy(to + 1 + text.len, "\r\n", 2);
+    torc_output_commit(output, text.len + 3);
+}
+
+static void resp_ok(struct torc_sink *sink)
+{
+    torc_output_append(resp_of(sink)->output, "+OK\r\n", 5);
+}
+
+static void resp_error(struct torc_sink *sink, enum torc_wire_status status, struct torc_slice text)
+{
+    (void)status; /* the text says it all */
+    line(sink, '-', text);
+}
+
+static void resp_integer(struct torc_sink *sink, int64_t value)
+{
+    struct torc_output *output = resp_of(sink)->output;
+    uint8_t *to = torc_output_reserve(output, NUMBER_BYTES);
+    if (to != NULL) {
+        uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+        torc_output_commit(output, put_number(to, ':', magnitude, value < 0));
+    }
+}
+
+static void resp_bytes(struct torc_sink *sink, struct torc_slice bytes)
+{
+    struct torc_output *output = resp_of(sink)->output;
+    uint8_t *to = torc_output_reserve(output, NUMBER_BYTES + bytes.len + 2);
+    if (to == NULL) {
+        return;
+    }
+    size_t n = put_number(to, '$', bytes.len, false);
+    if (bytes.len != 0) {
+        memcpy(to + n, bytes.data, bytes.len);
+        n += bytes.len;
+    }
+    memcpy(to + n, "\r\n", 2);
+    torc_output_commit(output, n + 2);
+}
+
+static void resp_null(struct torc_sink *sink)
+{
+    struct torc_resp_sink *resp = resp_of(sink);
+    if (*resp->protocol == 3) {
+        torc_output_append(resp->output, "_\r\n", 3);
+    } else {
+        torc_output_append(resp->output, "$-1\r\n", 5);
+    }
+}
+
+static void resp_text(struct torc_sink *sink, struct torc_slice text)
+{
+    line(sink, '+', text);
+}
+
+static void resp_prose(struct torc_sink *sink, struct torc_slice text)
+{
+    struct torc_resp_sink *resp = resp_of(sink);
+    if (*resp->protocol != 3) {
+        resp_bytes(sink, text);
+        return;
+    }
+    header(sink, '=', text.len + 4);
+    torc_output_append(resp->output, "txt:", 4);
+    torc_output_append(resp->output, text.data, text.len);
+    torc_output_append(resp->output, "\r\n", 2);
+}
+
+static void resp_array(struct torc_sink *sink, uint32_t n)
+{
+    header(sink, '*', n);
+}
+
+static void resp_set(struct torc_sink *sink, uint32_t n)
+{
+    header(sink, *resp_of(sink)->protocol == 3 ? '~' : '*', n);
+}
+
+static void resp_pairs(struct torc_sink *sink, uint32_t n_pairs)
+{
+    if (*resp_of(sink)->protocol == 3) {
+        header(sink, '%', n_pairs);
+    } else {
+        header(sink, '*', 2 * (uint64_t)n_pairs);
+    }
+}
+
+static void resp_cursor(struct torc_sink *sink, uint64_t cursor, uint32_t n)
+{
+    uint8_t digits[20];
+    size_t len = put_digits(digits, cursor);
+    header(sink, '*', 2);
+    resp_bytes(sink, torc_slice_of(digits, len));
+    header(sink, '*', n);
+}
+
+static void resp_item(struct torc_sink *sink, struct torc_slice item)
+{
+    if (item.data == NULL) {
+        resp_null(sink);
+    } else {
+        resp_bytes(sink, item);
+    }
+}
+
+static const struct torc_sink_ops resp_ops = {
+    .ok = resp_ok,
+    .error = resp_error,
+    .integer = resp_integer,
+    .bytes = resp_bytes,
+    .null = resp_null,
+    .text = resp_text,
+    .prose = resp_prose,
+    .array = resp_array,
+    .set = resp_set,
+    .pairs = resp_pairs,
+    .cursor = resp_cursor,
+    .item = resp_item,
+};
+
+void torc_resp_sink_init(struct torc_resp_sink *resp, struct torc_output *output,
+                         const uint8_t *protocol)
+{
+    *resp = (struct torc_resp_sink){
+        .sink = {.ops = &resp_ops},
+        .output = output,
+        .protocol = protocol,
+    };
+}

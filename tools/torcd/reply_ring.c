@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Replies as the ring's binary messages: a thin layer over the writer in ring/message.h.
+ */
+#include "tools/torcd/reply.h"
+
+static struct torc_reply_writer *writer_of(struct torc_sink *sink)
+{
+    struct torc_ring_sink *ring =
+        (struct torc_ring_sink *)(void *)((uint8_t *)sink - offsetof(struct torc_ring_sink, sink));
+    return &ring->writer;
+}
+
+static void ring_ok(struct torc_sink *sink)
+{
+    torc_reply_ok(writer_of(sink));
+}
+
+static void ring_error(struct torc_sink *sink, enum torc_wire_status status, struct torc_slice text)
+{
+    /* The writer wants a terminated text. */
+    char copy[TORC_FAULT_TEXT_BYTES];
+    size_t len = torc_min_u64(text.len, sizeof copy - 1);
+    memcpy(copy, text.data, len);
+    copy[len] = '\0';
+    torc_reply_error(writer_of(sink), status, copy);
+}
+
+static void ring_integer(struct torc_sink *sink, int64_t value)
+{
+    torc_reply_int(writer_of(sink), value);
+}
+
+static void ring_bytes(struct torc_sink *sink, struct torc_slice bytes)
+{
+    torc_reply_bytes(writer_of(sink), bytes);
+}
+
+static void ring_null(struct torc_sink *sink)
+{
+    torc_reply_null(writer_of(sink));
+}
+
+static void ring_text(struct torc_sink *sink, struct torc_slice text)
+{
+    torc_reply_text(writer_of(sink), text);
+}
+
+static void ring_array(struct torc_sink *sink, uint32_t n)
+{
+    torc_reply_array_begin(writer_of(sink), TORC_REPLY_ARRAY, 0, n);
+}
+
+static void ring_pairs(struct torc_sink *sink, uint32_t n_pairs)
+{
+    torc_reply_array_begin(writer_of(sink), TORC_REPLY_PAIRS, 0, 2 * n_pairs);
+}
+
+static void ring_cursor(struct torc_sink *sink, uint64_t cursor, uint32_t n)
+{
+    torc_reply_array_begin(writer_of(sink), TORC_REPLY_CURSOR, cursor, n);
+}
+
+static void ring_item(struct torc_sink *sink, struct torc_slice item)
+{
+    torc_reply_item(writer_of(sink), item);
+}
+
+static const struct torc_sink_ops ring_ops = {
+    .ok = ring_ok,
+    .error = ring_error,
+    .integer = ring_integer,
+    .bytes = ring_bytes,
+    .null = ring_null,
+    .text = ring_text,
+    .prose = ring_bytes,
+    .array = ring_array,
+    .set = ring_array,
+    .pairs = ring_pairs,
+    .cursor = ring_cursor,
+    .item = ring_item,
+};
+
+void torc_ring_sink_init(struct torc_ring_sink *ring, void *data, size_t cap, uint8_t op,
+                         uint32_t tag)
+{
+    ring->sink = (struct torc_sink){.ops = &ring_ops, .is_flat = true};
+    torc_reply_begin(&ring->writer, data, cap, op, tag);
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/torcd/resp_parser.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#define FIRST_WORDS 8u
+#define KEEP_WORDS  1024u /* more than these are given back with the next request */
+
+void torc_resp_parser_init(struct torc_resp_parser *parser, uint64_t max_bulk)
+{
+    *parser = (struct torc_resp_parser){.max_bulk = max_bulk};
+}
+
+void torc_resp_parser_fini(struct torc_resp_parser *parser)
+{
+    free(parser->words);
+    *parser = (struct torc_resp_parser){.max_bulk = parser->max_bulk};
+}
+
+static enum torc_resp_outcome fault(struct torc_resp_parser *parser, enum torc_fault what)
+{
+    parser->fault = what;
+    return TORC_RESP_FAULT;
+}
+
+/* Ready for the next request. */
+static void restart(struct torc_resp_parser *parser)
+{
+    parser->at = 0;
+    parser->searched = 0;
+    parser->n_left = 0;
+    parser->has_length = false;
+    parser->is_done = false;
+    parser->n_words = 0;
+    if (parser->cap_words > KEEP_WORDS) {
+        free(parser->words);
+        parser->words = NULL;
+        parser->cap_words = 0;
+    }
+}
+
+static bool add_word(struct torc_resp_parser *parser, size_t at, size_t len)
+{
+    if (parser->n_words == parser->cap_words) {
+        uint32_t cap = parser->cap_words == 0 ? FIRST_WORDS : 2 * parser->cap_words;
+        struct torc_resp_span *words = realloc(parser->words, cap * sizeof *words);
+        if (words == NULL) {
+            return false;
+        }
+        parser->words = words;
+        parser->cap_words = cap;
+    }
+    parser->words[parser->n_words++] =
+        (struct torc_resp_span){.at = (uint32_t)at, .len = (uint32_t)len};
+    return true;
+}
+
+/* A canonical decimal integer (no plus, no leading zeros, no blanks, no "-0"), at most 10 digits:
+ * all that headers can use. */
+static bool parse_canonical(const uint8_t *text, size_t len, int64_t *out_value)
+{
+    bool negative = len != 0 && text[0] == '-';
+    text += negative;
+    len -= negative;
+    if (len == 0 || len > 10 || (text[0] == '0' && (len > 1 || negative))) {
+        return false;
+    }
+    int64_t value = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] < '0' || text[i] > '9') {
+            return false;
+        }
+        value = value * 10 + (text[i] - '0');
+    }
+    *out_value = negative ? -value : value;
+    return true;
+}
+
+/* The number of the header line at parser->at: a type byte, digits, CR LF. On TORC_RESP_REQUEST the
+ * value is there and parser->at is behind the line. */
+static enum torc_resp_outcome parse_header(struct torc_resp_parser *parser, const uint8_t *data,
+                                           size_t len, enum torc_fault bad_number,
+                                           enum torc_fault too_long, int64_t *out_value)
+{
+    /* Nearly always a short positive number that is all here. */
+    const uint8_t *p = data + parser->at + 1;
+    const uint8_t *end = data + len;
+    uint32_t value = 0;
+    unsigned n = 0;
+    while (p < end && n < 9 && (uint8_t)(*p - '0') < 10) {
+        value = value * 10 + (uint32_t)(*p - '0');
+        p++;
+        n++;
+    }
+    if (n != 0 && end - p >= 2 && p[0] == '\r' && p[1] == '\n' &&
+        (n == 1 || data[parser->at + 1] != '0')) {
+        parser->at = (size_t)(p + 2 - data);
+        *out_value = value;
+        return TORC_RESP_REQUEST;
+    }
+
+    size_t from = parser->searched > parser->at ? parser->searched : parser->at;
+    const uint8_t *cr = from < len ? memchr(data + from, '\r', len - from) : NULL;
+    if (cr == NULL) {
+        parser->searched = len;
+        return len - parser->at > TORC_RESP_LINE_MAX ? fault(parser, too_long) : TORC_RESP_MORE;
+    }
+    size_t cr_at = (size_t)(cr - data);
+    parser->searched = cr_at;
+    if (cr_at - parser->at > TORC_RESP_LINE_MAX) {
+        return fault(parser, too_long);
+    }
+    if (!parse_canonical(data + parser->at + 1, cr_at - parser->at - 1, out_value)) {
+        return fault(parser, bad_number);
+    }
+    if (cr_at + 1 == len) {
+        return TORC_RESP_MORE;
+    }
+    if (data[cr_at + 1] != '\n') {
+        return fault(parser, TORC_FAULT_BAD_CRLF);
+    }
+    parser->at = cr_at + 2;
+    return TORC_RESP_REQUEST;
+}
+
+/* The words of an array whose first line is understood. */
+static enum torc_resp_outcome parse_words(struct torc_resp_parser *parser, const uint8_t *data,
+                                          size_t len)
+{
+    while (parser->n_left != 0) {
+        if (!parser->has_length) {
+            if (parser->at >= len) {
+                return TORC_RESP_MORE;
+            }
+            if (data[parser->at] != '$') {
+                parser->fault_byte = data[parser->at];
+                return fault(parser, TORC_FAULT_EXPECTED_DOLLAR);
+            }
+            int64_t word_len;
+            enum torc_resp_outcome outcome =
+                parse_header(parser, data, len, TORC_FAULT_BULK_LENGTH, TORC_FAULT_BULK_STRING,
+                             &word_len);
+            if (outcome != TORC_RESP_REQUEST) {
+                return outcome;
+            }
+            if (word_len < 0 || (uint64_t)word_len > parser->max_bulk) {
+                return fault(parser, TORC_FAULT_BULK_LENGTH);
+            }
+            parser->word_len = (uint32_t)word_len;
+            parser->has_length = true;
+        }
+        if (len - parser->at < (size_t)parser->word_len + 2) {
+            return TORC_RESP_MORE;
+        }
+        const uint8_t *behind = data + parser->at + parser->word_len;
+        if (behind[0] != '\r' || behind[1] != '\n') {
+            return fault(parser, TORC_FAULT_BAD_CRLF);
+        }
+        if (!add_word(parser, parser->at, parser->word_len)) {
+            return TORC_RESP_NO_MEMORY;
+        }
+        parser->at += (size_t)parser->word_len + 2;
+        parser->has_length = false;
+        parser->n_left--;
+    }
+    return TORC_RESP_REQUEST;
+}
+
+static bool is_blank(uint8_t c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static int hex_digit(uint8_t c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* What \c stands for between double quotes. */
+static uint8_t unescape(uint8_t c)
+{
+    switch (c) {
+    case 'n':
+        return '\n';
+    case 'r':
+        return '\r';
+    case 't':
+        return '\t';
+    case 'b':
+        return '\b';
+    case 'a':
+        return '\a';
+    default:
+        return c;
+    }
+}
+
+/* One word of the inline line [*in_out_from, end): unescaped to its own front, which is never behind
+ * what is read. False: unbalanced quotes. */
+static bool parse_inline_word(uint8_t *line, size_t *in_out_from, size_t end, size_t *out_len)
+{
+    size_t from = *in_out_from;
+    size_t to = from;
+    uint8_t quote = 0;
+    for (; from < end; from++) {
+        uint8_t c = line[from];
+        if (quote == 0) {
+            if (is_blank(c)) {
+                break;
+            }
+            if (c == '"' || c == '\'') {
+                quote = c;
+                continue;
+            }
+        } else if (c == quote) {
+            /* A closing quote ends the word. */
+            if (from + 1 < end && !is_blank(line[from + 1])) {
+                return false;
+            }
+            quote = 0;
+            from++;
+            break;
+        } else if (c == '\\' && quote == '"' && end - from >= 4 && line[from + 1] == 'x' &&
+                   hex_digit(line[from + 2]) >= 0 && hex_digit(line[from + 3]) >= 0) {
+            c = (uint8_t)(hex_digit(line[from + 2]) * 16 + hex_digit(line[from + 3]));
+            from += 3;
+        } else if (c == '\\' && quote == '"' && end - from >= 2) {
+            c = unescape(line[++from]);
+        } else if (c == '\\' && quote == '\'' && end - from >= 2 && line[from + 1] == '\'') {
+            c = line[++from];
+        }
+        line[to++] = c;
+    }
+    *out_len = to - *in_out_from;
+    *in_out_from = from;
+    return quote == 0;
+}
+
+static bool word_is(const uint8_t *word, size_t len, const char *what)
+{
+    return len == strlen(what) && strncasecmp((const char *)word, what, len) == 0;
+}
+
+/* The inline line at the front of `data`. TORC_RESP_REQUEST with n_words 0 is an empty line. */
+static enum torc_resp_outcome parse_inline(struct torc_resp_parser *parser, uint8_t *data,
+                                           size_t len)
+{
+    size_t from = parser->searched;
+    const uint8_t *newline = from < len ? memchr(data + from, '\n', len - from) : NULL;
+    size_t end = newline != NULL ? (size_t)(newline - data) : len;
+    if (end > TORC_RESP_LINE_MAX) {
+        return fault(parser, TORC_FAULT_INLINE_TOO_BIG);
+    }
+    if (newline == NULL) {
+        parser->searched = len;
+        return TORC_RESP_MORE;
+    }
+    parser->at = end + 1;
+    if (end != 0 && data[end - 1] == '\r') {
+        end--;
+    }
+    for (size_t p = 0;;) {
+        while (p < end && is_blank(data[p])) {
+            p++;
+        }
+        if (p == end) {
+            break;
+        }
+        size_t word = p;
+        size_t word_len;
+        if (!parse_inline_word(data, &p, end, &word_len)) {
+            return fault(parser, TORC_FAULT_UNBALANCED_QUOTES);
+        }
+        if (!add_word(parser, word, word_len)) {
+            return TORC_RESP_NO_MEMORY;
+        }
+    }
+    /* A web page that posts to our port must not get commands through in its body. */
+    if (parser->n_words != 0 && (word_is(data + parser->words[0].at, parser->words[0].len, "post") ||
+                                 word_is(data + parser->words[0].at, parser->words[0].len, "host:"))) {
+        return TORC_RESP_FOREIGN;
+    }
+    return TORC_RESP_REQUEST;
+}
+
+/* The first line of the request at the front of `data`. TORC_RESP_REQUEST: an array's words can be
+ * parsed, or (n_left 0) the whole request is understood and may have no words. */
+static enum torc_resp_outcome parse_start(struct torc_resp_parser *parser, uint8_t *data,
+                                          size_t len)
+{
+    if (data[0] != '*') {
+        return parse_inline(parser, data, len);
+    }
+    int64_t count;
+    enum torc_resp_outcome outcome = parse_header(parser, data, len, TORC_FAULT_MULTIBULK_LENGTH,
+                                                  TORC_FAULT_MULTIBULK_STRING, &count);
+    if (outcome != TORC_RESP_REQUEST) {
+        return outcome;
+    }
+    if (count > (int64_t)TORC_RESP_WORDS_MAX) {
+        return fault(parser, TORC_FAULT_MULTIBULK_LENGTH);
+    }
+    parser->n_left = count > 0 ? (uint32_t)count : 0;
+    return TORC_RESP_REQUEST;
+}
+
+enum torc_resp_outcome torc_resp_parse(struct torc_resp_parser *parser, uint8_t *data, size_t len,
+                                       size_t *out_consumed)
+{
+    assert(len <= TORC_RESP_BUFFER_MAX);
+    size_t skipped = 0;
+    if (parser->is_done) {
+        restart(parser);
+    }
+    for (;;) {
+        enum torc_resp_outcome outcome = TORC_RESP_REQUEST;
+        if (parser->n_left == 0) {
+            outcome = skipped < len ? parse_start(parser, data + skipped, len - skipped)
+                                    : TORC_RESP_MORE;
+        }
+        if (outcome == TORC_RESP_REQUEST) {
+            outcome = parse_words(parser, data + skipped, len - skipped);
+        }
+        if (outcome == TORC_RESP_REQUEST && parser->n_words == 0) {
+            /* Empty line or array: no answer is due. */
+            skipped += parser->at;
+            restart(parser);
+            continue;
+        }
+        if (outcome == TORC_RESP_REQUEST) {
+            for (uint32_t i = 0; skipped != 0 && i < parser->n_words; i++) {
+                parser->words[i].at += (uint32_t)skipped;
+            }
+            parser->is_done = true;
+            *out_consumed = skipped + parser->at;
+        } else {
+            *out_consumed = skipped;
+        }
+        return outcome;
+    }
+}
+
+size_t torc_resp_parser_wants(const struct torc_resp_parser *parser)
+{
+    return parser->has_length ? parser->at + parser->word_len + 2 : 0;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/torcd/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/placement.h"
+#include "core/region.h"
+#include "ring/session.h"
+
+/* Redis's words, so that a redis.conf is understood and refused for the right reason. */
+static const char *const policy_words[] = {
+    "noeviction",     "allkeys-lru",  "allkeys-lfu",  "allkeys-random",
+    "volatile-lru",   "volatile-lfu", "volatile-ttl", "volatile-random",
+    NULL,
+};
+static const char *const poll_words[] = {"busy", "adaptive", "yield", NULL};
+static const char *const huge_words[] = {"no", "try", "yes", NULL};
+static const char *const level_words[] = {"debug", "verbose", "notice", "warning", NULL};
+static_assert(TORC_HUGE_NO == 0 && TORC_HUGE_TRY == 1 && TORC_HUGE_YES == 2, "order of huge_words");
+static_assert(TORC_POLL_BUSY == 0 && TORC_POLL_ADAPTIVE == 1 && TORC_POLL_YIELD == 2,
+              "order of poll_words");
+static_assert(TORC_LOG_DEBUG == 0 && TORC_LOG_WARNING == 3, "order of level_words");
+
+#define AT(field)     .offset = offsetof(struct torc_settings, field)
+#define IN(low, high) .min = (low), .max = (high)
+#define TEXT(field)                                                                                \
+    .kind = TORC_OPTION_TEXT, AT(field), .size = sizeof(((struct torc_settings *)NULL)->field)
+
+static const struct torc_option table[] = {
+    {.name = "port", .kind = TORC_OPTION_INT, AT(port), IN(0, 65535), .initial = "6379",
+     .help = "TCP port for Redis clients; 0 = no TCP"},
+    {.name = "bind", TEXT(bind), .initial = "127.0.0.1",
+     .help = "addresses to listen on, separated by blanks; * = all IPv4"},
+    {.name = "tcp-backlog", .kind = TORC_OPTION_INT, AT(tcp_backlog), IN(1, 65535),
+     .initial = "511", .help = "length of the queue of connections not yet accepted"},
+    {.name = "tcp-keepalive", .kind = TORC_OPTION_INT, AT(tcp_keepalive), IN(0, 32767),
+     .initial = "300", .help = "seconds between probes of silent TCP connections; 0 = none"},
+    {.name = "unixsocket", TEXT(unixsocket), .initial = "",
+     .help = "path of a Unix socket for Redis clients; empty = none"},
+    {.name = "unixsocketperm", TEXT(unixsocketperm), .initial = "",
+     .help = "mode of that socket, octal; empty = as the umask says"},
+    {.name = "control-socket", TEXT(control_socket), .initial = "",
+     .help = "path of the socket where ring clients attach; mode 0660"},
+    {.name = "control-socket-group", TEXT(control_socket_group), .initial = "",
+     .help = "group of that socket; empty = the server's"},
+    {.name = "shards", .kind = TORC_OPTION_INT, AT(shards), IN(1, 1024), .initial = "1",
+     .help = "pollers, each with a shard of the keys; only 1 is supported"},
+    {.name = "databases", .kind = TORC_OPTION_INT, AT(databases), IN(1, 16), .initial = "1",
+     .help = "databases; only 1 is supported"},
+    {.name = "poller-cpus", TEXT(poller_cpus), .initial = "",
+     .help = "CPU to pin the poller to, such as 3; empty = not pinned"},
+    {.name = "poll-mode", .kind = TORC_OPTION_ENUM, AT(poll_mode), .words = poll_words,
+     .initial = "adaptive",
+     .help = "busy: always spins; adaptive: spins, then sleeps; yield: gives up the CPU"},
+    {.name = "poll-spin-us", .kind = TORC_OPTION_INT, AT(poll_spin_us), IN(0, 1000000),
+     .initial = "50", .help = "adaptive: microseconds without work before sleeping"},
+    {.name = "maxmemory", .kind = TORC_OPTION_BYTES, AT(maxmemory), .initial = "0",
+     .help = "most bytes for data; 0 = bounded by the machine"},
+    {.name = "maxmemory-policy", .kind = TORC_OPTION_ENUM, AT(maxmemory_policy),
+     .words = policy_words, .initial = "noeviction",
+     .help = "what to do at maxmemory; only noeviction (refuse writes) is supported"},
+    {.name = "huge-pages", .kind = TORC_OPTION_ENUM, AT(huge_pages), .words = huge_words,
+     .initial = "try", .help = "2 MiB pages for data: yes = or do not start, try, no"},
+    {.name = "realtime", .kind = TORC_OPTION_BOOL, AT(realtime), .initial = "no",
+     .help = "take and lock all memory at start; needs maxmemory"},
+    {.name = "hash-max-listpack-entries", .kind = TORC_OPTION_INT, AT(hash_max_listpack_entries),
+     IN(0, INT32_MAX), .initial = "65535", .help = "most fields of a compact hash; 0 = never compact"},
+    {.name = "hash-max-ziplist-entries", .kind = TORC_OPTION_INT, AT(hash_max_listpack_entries),
+     IN(0, INT32_MAX), .initial = "65535", .help = "older name of hash-max-listpack-entries",
+     .alias_of = "hash-max-listpack-entries"},
+    {.name = "hash-max-listpack-value", .kind = TORC_OPTION_INT, AT(hash_max_listpack_value),
+     IN(0, INT32_MAX), .initial = "32767",
+     .help = "longest field or value of a compact hash, bytes"},
+    {.name = "hash-max-ziplist-value", .kind = TORC_OPTION_INT, AT(hash_max_listpack_value),
+     IN(0, INT32_MAX), .initial = "32767", .help = "older name of hash-max-listpack-value",
+     .alias_of = "hash-max-listpack-value"},
+    {.name = "disable-encoding", .kind = TORC_OPTION_BOOL, AT(disable_encoding), .initial = "no",
+     .help = "store values verbatim"},
+    {.name = "max-sessions", .kind = TORC_OPTION_INT, AT(max_sessions), IN(0, 65536),
+     .initial = "1024", .help = "most ring sessions at a time"},
+    {.name = "max-sessions-per-user", .kind = TORC_OPTION_INT, AT(max_sessions_per_user),
+     IN(0, 65536), .initial = "0", .help = "most ring sessions of one user id; 0 = no such limit"},
+    {.name = "session-long-message-max", .kind = TORC_OPTION_BYTES, AT(session_long_message_max),
+     .initial = "64mb", .help = "longest request or reply of a ring session"},
+    {.name = "session-stall-timeout", .kind = TORC_OPTION_INT, AT(session_stall_timeout),
+     IN(0, 86400), .initial = "60",
+     .help = "seconds before a ring client that takes no replies is cut; 0 = never"},
+    {.name = "ring-slots", .kind = TORC_OPTION_INT, AT(ring_slots), IN(2, TORC_SLOTS_MAX),
+     .initial = "256", .help = "default slots of a ring session, a power of two"},
+    {.name = "ring-area-bytes", .kind = TORC_OPTION_BYTES, AT(ring_area_bytes), .initial = "64kb",
+     .help = "default bytes of each area of a ring session, a power of two"},
+    {.name = "maxclients", .kind = TORC_OPTION_INT, AT(maxclients), IN(1, 1000000),
+     .initial = "10000", .help = "most connections of Redis clients at a time"},
+    {.name = "client-query-buffer-limit", .kind = TORC_OPTION_BYTES, AT(client_query_buffer_limit),
+     .initial = "1gb", .help = "most bytes of requests held for a connection"},
+    {.name = "client-output-buffer-max", .kind = TORC_OPTION_BYTES, AT(client_output_buffer_max),
+     .initial = "1gb", .help = "most bytes of replies held for a connection"},
+    {.name = "proto-max-bulk-len", .kind = TORC_OPTION_BYTES, AT(proto_max_bulk_len),
+     .initial = "512mb", .help = "longest key, field or value"},
+    {.name = "logfile", TEXT(logfile), .initial = "",
+     .help = "file that the log is appended to; empty = standard output"},
+    {.name = "loglevel", .kind = TORC_OPTION_ENUM, AT(loglevel), .words = level_words,
+     .initial = "notice", .help = "least important events to log"},
+    {.name = "daemonize", .kind = TORC_OPTION_BOOL, AT(daemonize), .initial = "no",
+     .help = "run in the background"},
+    {.name = "pidfile", TEXT(pidfile), .initial = "",
+     .help = "file that holds the process id while the server runs"},
+};
+
+static const struct torc_option_table options = {
+    .table = table,
+    .n = sizeof table / sizeof table[0],
+};
+
+const struct torc_option_table *torc_settings_options(void)
+{
+    return &options;
+}
+
+void torc_settings_init(struct torc_settings *settings)
+{
+    memset(settings, 0, sizeof *settings);
+    torc_options_init(&options, settings);
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    size_t cap = sizeof settings->control_socket;
+    if (geteuid() == 0) {
+        (void)snprintf(settings->control_socket, cap, "/run/torc/torc.sock");
+    } else if (runtime != NULL && *runtime != '\0') {
+        (void)snprintf(settings->control_socket, cap, "%s/torc.sock", runtime);
+    }
+}
+
+static bool is_power_of_two(uint64_t n)
+{
+    return n != 0 && (n & (n - 1)) == 0;
+}
+
+/* An octal mode of up to four digits. */
+static bool is_mode(const char *text)
+{
+    size_t len = strlen(text);
+    return len <= 4 && strspn(text, "01234567") == len;
+}
+
+#define REFUSE(...)                                                                                \
+    do {                                                                                           \
+        (void)snprintf(why, TORC_OPTION_ERROR_BYTES, __VA_ARGS__);                                 \
+        return -EINVAL;                                                                            \
+    } while (0)
+
+static int check_pollers(const struct torc_settings *s, char why[TORC_OPTION_ERROR_BYTES])
+{
+    if (s->shards != 1) {
+        REFUSE("shards %lld is not supported: this version serves all keys from one poller, set "
+               "shards 1",
+               (long long)s->shards);
+    }
+    if (s->databases != 1) {
+        REFUSE("databases %lld is not supported: this version has database 0 only, set databases 1",
+               (long long)s->databases);
+    }
+    if (s->poller_cpus[0] != '\0') {
+        int cpus[TORC_CPUS_MAX];
+        int n = torc_placement_parse_cpus(s->poller_cpus, cpus, TORC_CPUS_MAX);
+        if (n < 1) {
+            REFUSE("poller-cpus %.100s is not a list of CPUs such as 2 or 0,2-5", s->poller_cpus);
+        }
+    }
+    return 0;
+}
+
+static int check_memory(const struct torc_settings *s, char why[TORC_OPTION_ERROR_BYTES])
+{
+    if (s->maxmemory_policy != 0) {
+        REFUSE("maxmemory-policy %s is not supported: torc never evicts keys, set noeviction",
+               policy_words[s->maxmemory_policy]);
+    }
+    if (s->realtime && s->maxmemory == 0) {
+        REFUSE("realtime yes takes all memory at start, so it needs maxmemory");
+    }
+    if (s->maxmemory > TORC_ARENA_MAX_BYTES / 2) {
+        REFUSE("maxmemory is above %llu GiB, the most that one shard can hold",
+               (unsigned long long)(TORC_ARENA_MAX_BYTES / 2 / TORC_GIB));
+    }
+    return 0;
+}
+
+static int check_clients(const struct torc_settings *s, char why[TORC_OPTION_ERROR_BYTES])
+{
+    if (!is_power_of_two((uint64_t)s->ring_slots)) {
+        REFUSE("ring-slots %lld is not a power of two", (long long)s->ring_slots);
+    }
+    if (!is_power_of_two(s->ring_area_bytes) || s->ring_area_bytes < 4 * TORC_KIB ||
+        s->ring_area_bytes > TORC_AREA_BYTES_MAX) {
+        REFUSE("ring-area-bytes %llu is not a power of two from 4kb to %umb",
+               (unsigned long long)s->ring_area_bytes,
+               (unsigned)(TORC_AREA_BYTES_MAX / TORC_MIB));
+    }
+    if (s->session_long_message_max < 4 * TORC_KIB || s->session_long_message_max > TORC_GIB) {
+        REFUSE("session-long-message-max must be from 4kb to 1gb");
+    }
+    if (s->proto_max_bulk_len < TORC_MIB || s->proto_max_bulk_len > 512 * TORC_MIB) {
+        REFUSE("proto-max-bulk-len must be from 1mb to 512mb");
+    }
+    if (s->client_query_buffer_limit < TORC_MIB || s->client_query_buffer_limit > TORC_GIB) {
+        REFUSE("client-query-buffer-limit must be from 1mb to 1gb");
+    }
+    if (s->client_output_buffer_max < TORC_MIB) {
+        REFUSE("client-output-buffer-max must be at least 1mb");
+    }
+    if (!is_mode(s->unixsocketperm)) {
+        REFUSE("unixsocketperm %s is not an octal mode such as 770", s->unixsocketperm);
+    }
+    if (s->control_socket[0] == '\0') {
+        REFUSE("control-socket has no default without XDG_RUNTIME_DIR: give a path");
+    }
+    if (strcmp(s->control_socket, s->unixsocket) == 0) {
+        REFUSE("control-socket and unixsocket are the same path");
+    }
+    return 0;
+}
+
+int torc_settings_check(const struct torc_settings *settings, char why[TORC_OPTION_ERROR_BYTES])
+{
+    int rc = check_pollers(settings, why);
+    if (rc == 0) {
+        rc = check_memory(settings, why);
+    }
+    if (rc == 0) {
+        rc = check_clients(settings, why);
+    }
+    return rc;
+}
+
+struct torc_hash_limits torc_settings_hash_limits(const struct torc_settings *settings)
+{
+    uint64_t entries = (uint64_t)settings->hash_max_listpack_entries;
+    uint64_t value = (uint64_t)settings->hash_max_listpack_value;
+    return (struct torc_hash_limits){
+        .compact_max_entries = (uint32_t)torc_min_u64(entries, TORC_COMPACT_MAX_FIELDS),
+        .compact_max_value = (uint32_t)torc_min_u64(value, TORC_COMPACT_MAX_PART),
+        .max_part_bytes = settings->proto_max_bulk_len,
+        .disable_encoding = settings->disable_encoding,
+    };
+}
+
+uint64_t torc_settings_arena_capacity(const struct torc_settings *settings, uint64_t physical_bytes)
+{
+    uint64_t capacity;
+    if (settings->realtime) {
+        /* All of it will be taken from the kernel, so only what fragmentation needs on top. */
+        capacity = settings->maxmemory + settings->maxmemory / 4 + 64 * TORC_MIB;
+    } else if (settings->maxmemory != 0) {
+        capacity = 2 * settings->maxmemory + 256 * TORC_MIB;
+    } else {
+        capacity = torc_max_u64(2 * torc_min_u64(physical_bytes, TORC_ARENA_MAX_BYTES), TORC_GIB);
+    }
+    capacity = torc_align_up(capacity, 2 * TORC_MIB);
+    return torc_min_u64(capacity, TORC_ARENA_MAX_BYTES);
+}
