@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The exchange: an array of 64-byte slots; the reply overwrites the request in its own slot, so
- * that a round trip moves one cache line there and one back (docs/formats/ring.md; measurements in
- * decision 0001).
+ * The exchange: an array of 64-byte slots. The reply overwrites the request in its own slot, so
+ * that a round trip moves one cache line there and one back. Format: docs/formats/ring.md;
+ * measurements: decision 0001.
  *
- *   0   u64 control, atomic, stored last with release
- *         bits 0..31   turn: 2 * lap for "request here", 2 * lap + 1 for "reply here"; laps start
- * at 1 and wrap bits 32..47  length of the message, bytes bits 48..55  kind: INLINE the message is
- * in the slot; AREA a descriptor follows bits 56..63  check bits of the above 8   56 bytes:
- * message, or descriptor { u32 offset, u32 length } into the sender's area
+ *   offset  content
+ *   0       u64 control, atomic, stored last with release
+ *             bits  0..31  turn: 2 * lap for "request here", 2 * lap + 1 for "reply here"
+ *             bits 32..47  bytes used in this slot: the message, or 8 of a descriptor
+ *             bits 48..55  kind: INLINE, the message is here; AREA, a descriptor is
+ *             bits 56..63  check bits of all the above
+ *   8       56 bytes: message, or descriptor { u32 offset, u32 length } into the sender's area
  *
- * word           written by            read by     what it publishes pair slot.control   client,
- * then server   the other   the message in this slot, and whose turn it is  S1 release -> S2
- * acquire (request) S3 release -> S4 acquire (reply)
+ * Position p, counted by each side for itself, is slot p mod slots in lap p / slots + 1. Nobody
+ * writes a shared index. Turns are compared for equality only, so wrap-around is harmless.
  *
- * Nobody writes a shared index: each side knows its own position. Turns are compared for equality
- * only, so wrap-around is harmless.
+ *   word           written by            read by     what it publishes             pair
+ *   slot.control   client, then server,  the other   the message in this slot,     S1 release,
+ *                  in turns                          and whose turn it is          S2 (request);
+ *                                                                                  S3 release,
+ *                                                                                  S4 (reply)
+ * S2 and S4 load with seq_cst, which is the same instruction as acquire on x86-64 and AArch64: the
+ * look at a slot is also half of the handshake before a sleep (ring/layout.h, W1 to W4).
  */
 #ifndef TORC_RING_EXCHANGE_H
 #define TORC_RING_EXCHANGE_H
@@ -26,6 +32,7 @@
 
 #define TORC_SLOT_BYTES    64u
 #define TORC_SLOT_MESSAGE  56u
+#define TORC_SLOTS_MIN     2u
 #define TORC_SLOTS_DEFAULT 256u
 #define TORC_SLOTS_MAX     65536u
 
@@ -36,12 +43,14 @@ struct torc_slot {
     uint8_t message[TORC_SLOT_MESSAGE];
 };
 static_assert(sizeof(struct torc_slot) == TORC_SLOT_BYTES, "one cache line");
+static_assert(offsetof(struct torc_slot, message) == 8, "behind the control word");
 static_assert(sizeof(_Atomic uint64_t) == 8, "control is a plain word");
 
 struct torc_descriptor {
     uint32_t offset; /* into the sender's area, from its byte 128 (behind the two public lines) */
     uint32_t length;
 };
+static_assert(sizeof(struct torc_descriptor) == 8, "what an AREA slot holds");
 
 /* Turn words for free-running position `pos` in an exchange of 2^slots_log2 slots. */
 static inline uint32_t torc_turn_request(uint64_t pos, unsigned slots_log2)
@@ -53,7 +62,8 @@ static inline uint32_t torc_turn_reply(uint64_t pos, unsigned slots_log2)
     return torc_turn_request(pos, slots_log2) + 1;
 }
 
-/* Eight check bits over the other 56: any single-bit error and any stale half shows. */
+/* Eight check bits over the other 56: any single-bit error shows, and all but 1 in 256 of others.
+ * They guard against mistakes and torn memory; against a hostile peer only the bounds do. */
 static inline uint8_t torc_control_check_bits(uint64_t low56)
 {
     uint64_t x = (low56 & 0x00ffffffffffffffull) * 0x9e3779b97f4a7c15ull;
@@ -79,6 +89,27 @@ static inline uint8_t torc_control_kind(uint64_t control)
 static inline bool torc_control_is_sound(uint64_t control)
 {
     return (uint8_t)(control >> 56) == torc_control_check_bits(control);
+}
+
+/* S2, S4: what the slot's control word says now. Load it once, then use the value. */
+static inline uint64_t torc_slot_look(const struct torc_slot *slot)
+{
+    return atomic_load_explicit(&slot->control, memory_order_seq_cst);
+}
+
+/* To the compiler, all memory may have changed here. No instruction; orders nothing in the CPU. */
+static inline void torc_compiler_barrier(void)
+{
+    __asm__("" : : : "memory");
+}
+
+/* Copy bytes that the other process can change at any time. The compiler may not go back to the
+ * source afterwards: to it, all memory has changed. What was copied is what is validated and used.
+ */
+static inline void torc_copy_once(void *restrict to, const void *restrict from, size_t len)
+{
+    memcpy(to, from, len);
+    torc_compiler_barrier();
 }
 
 #endif

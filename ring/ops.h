@@ -6,7 +6,8 @@
  * `shape` says what a request holds, in the order of the Redis command:
  *   k  a key          s  bytes          u  unsigned 64-bit number      i  signed 64-bit number
  *   *  what follows repeats: "*s" any number of byte strings, "*ss" of pairs; always last
- * Numbers travel in the fixed part, byte strings behind it (docs/formats/message.md).
+ * Numbers travel in the fixed part, byte strings behind it (docs/formats/message.md). At most
+ * TORC_MESSAGE_NUMBERS numbers, none behind '*', and one or two byte strings in what repeats.
  */
 #ifndef TORC_RING_OPS_H
 #define TORC_RING_OPS_H
@@ -54,20 +55,35 @@ enum torc_op {
         TORC_OP_LIMIT = 128,
 };
 
+#define TORC_OP_NAME_BYTES 16u /* longest name */
+
 struct torc_op_info {
-    const char *name;  /* lower case; "container|sub" for subcommands; NULL: internal to the ring or
-                          unused number */
+    const char *name;  /* lower case, at most TORC_OP_NAME_BYTES; "container|sub" for subcommands;
+                          NULL: internal to the ring, or an unused number */
     const char *shape; /* NULL: no such op */
     int arity; /* as COMMAND INFO: words with the name (container and sub count as two), negative =
                   at least */
     uint32_t flags;
     int first_key, last_key, key_step; /* as COMMAND INFO */
+
+    /* What the shape says, counted once, for the encoder and the decoder. */
+    uint8_t n_numbers; /* 'u' and 'i' */
+    uint8_t n_fixed;   /* byte strings in front of '*' */
+    uint8_t group;     /* byte strings behind '*': 0 nothing repeats, 1 or 2 */
 };
 
-/* Facts of `op`; for any other number an all-zero entry. Static. */
+/* Facts of `op`; for any other number an all-zero entry. Static. Any thread; O(1). */
 const struct torc_op_info *torc_op_info(uint8_t op);
 
-/* The op of that name (any case; subcommands as "container|sub"), TORC_OP_NONE if there is none. */
+/* The op of that name (any case; subcommands as "container|sub"), TORC_OP_NONE if there is none. A
+ * caller that joins words to such a name first refuses words that have a '|' themselves.
+ * Any thread; O(1), about 45 instructions: it runs once per RESP command. */
 enum torc_op torc_op_find(const char *name, size_t len);
+
+/* Do `n_words` words (the name included, container and sub as two) suit the arity? */
+static inline bool torc_op_arity_is_ok(const struct torc_op_info *info, size_t n_words)
+{
+    return info->arity >= 0 ? n_words == (size_t)info->arity : n_words >= (size_t)-info->arity;
+}
 
 #endif
