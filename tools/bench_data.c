@@ -76,7 +76,7 @@ void torc_bench_data_update(struct torc_bench_data *data, size_t cell)
 {
     char *value = data->values + cell * data->value_len;
     /* Bytes are zero at first, so the first letter is an a. */
-    value[0] = value[0] >= 'a' && value[0] < 'z' ? (char)(value[0] + 1) : 'a';
+    value[0] = (char)(value[0] >= 'a' && value[0] < 'z' ? value[0] + 1 : 'a');
     uint64_t bits = 0;
     for (size_t i = 1; i < data->value_len; i++) {
         if (i % 16 == 1) {

@@ -149,6 +149,13 @@ static struct span start_span(const struct torc_bench *bench, uint64_t ns)
     };
 }
 
+/* A segment ends with its time, but not before something was recorded: this program may not have
+ * run at all meanwhile. */
+static bool goes_on(const struct torc_bench *bench, const struct span *span, uint64_t now)
+{
+    return (now < span->end || bench->segment.ops == 0) && !stopped(bench);
+}
+
 static void record(struct torc_bench *bench, uint64_t from, uint64_t to)
 {
     torc_histogram_add(&bench->segment.latency, torc_clock_ns(&bench->clock, to - from));
@@ -167,7 +174,7 @@ static int run_single(struct torc_bench *bench, struct side *side, uint64_t ns, 
     enum torc_road_op op = bench->options.op;
     struct span span = start_span(bench, ns);
     uint64_t now = 0;
-    while (now < span.end && !stopped(bench)) {
+    while (goes_on(bench, &span, now)) {
         struct torc_bytes words[2];
         struct torc_road_reply reply;
         size_t cell = next_cell(bench, side);
@@ -200,6 +207,7 @@ struct window {
 static int collect_one(struct torc_bench *bench, struct side *side, const struct span *span,
                        struct window *window, char *error)
 {
+    assert(bench->options.window > 0);
     const struct flight *flight = &bench->flights[window->collected % bench->options.window];
     struct torc_road_reply reply;
     int rc = torc_road_collect(side->road, &reply);
@@ -217,6 +225,7 @@ static int collect_one(struct torc_bench *bench, struct side *side, const struct
 static int submit_one(struct torc_bench *bench, struct side *side, const struct span *span,
                       struct window *window, char *error)
 {
+    assert(bench->options.window > 0);
     struct torc_bytes words[2];
     struct flight *flight = &bench->flights[window->submitted % bench->options.window];
     flight->cell = next_cell(bench, side);
@@ -246,7 +255,7 @@ static int run_pipelined(struct torc_bench *bench, struct side *side, uint64_t n
     struct span span = start_span(bench, ns);
     struct window window = {0};
     int rc = 0;
-    while (rc == 0 && window.now < span.end && !stopped(bench)) {
+    while (rc == 0 && goes_on(bench, &span, window.now)) {
         rc = window.submitted - window.collected < bench->options.window
                  ? submit_one(bench, side, &span, &window, error)
                  : collect_one(bench, side, &span, &window, error);
@@ -392,7 +401,7 @@ static int check_options(const struct torc_bench_options *options, size_t n_road
     }
     if (options->keys > TORC_BENCH_CELLS_MAX / options->fields ||
         options->keys * options->fields > TORC_BENCH_BYTES_MAX / options->value_bytes) {
-        return fail(error, -EINVAL, "too much data: at most %u fields and %llu bytes of values",
+        return fail(error, -EINVAL, "too much data: at most %llu fields and %llu bytes of values",
                     TORC_BENCH_CELLS_MAX, (unsigned long long)TORC_BENCH_BYTES_MAX);
     }
     return 0;

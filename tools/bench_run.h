@@ -15,8 +15,8 @@
 
 #define TORC_BENCH_ERROR_BYTES 320
 #define TORC_BENCH_ROADS_MAX   2
-#define TORC_BENCH_CELLS_MAX   (64u * 1024u * 1024u) /* keys * fields */
-#define TORC_BENCH_BYTES_MAX   (1u * TORC_GIB)       /* values of one road */
+#define TORC_BENCH_CELLS_MAX   67108864ull /* keys * fields */
+#define TORC_BENCH_BYTES_MAX   TORC_GIB    /* values of one road */
 #define TORC_BENCH_WINDOW_MAX  4096u
 
 /* One request at a time, and a window of them. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows are sent without waiting; a queue of flights remembers what was sent, so that each reply can
- * be checked against its row and told with its line. To verify, a flight keeps the row's values
- * too, which bounds how many may be under way by their bytes.
+ * Rows are sent without waiting; the queue of flights remembers what was sent, so that each reply
+ * can be checked against its row and told with its line.
  */
 #include "tools/load_file.h"
 
@@ -17,22 +16,12 @@
 #include "tools/csv.h"
 #include "tools/key_template.h"
 #include "tools/load_columns.h"
+#include "tools/load_flights.h"
 #include "tools/progress.h"
 
-#define ROWS_PER_UPDATE   256u           /* between looks at the clock */
-#define FLIGHT_BYTES_MAX  (8 * TORC_MIB) /* values kept to verify, unless one row has more */
+#define ROWS_PER_UPDATE   256u /* between looks at the clock */
 #define DIFFERENCES_SHOWN 10u
 #define SHOWN_BYTES       40
-
-/* A request under way. */
-struct flight {
-    uint64_t line;
-    size_t n_fields;
-    size_t *columns; /* verify: column and length of each field, two numbers a field */
-    uint8_t *values; /* verify: the values, one behind the other */
-    size_t values_len;
-    size_t values_cap;
-};
 
 struct job {
     const struct torc_load_options *options;
@@ -47,11 +36,7 @@ struct job {
     struct torc_key_template *key_template;
     struct torc_progress progress;
 
-    struct flight *flights; /* ring of options->pipeline */
-    size_t first;           /* the oldest */
-    size_t n_flights;
-    size_t values_len; /* of all of them */
-
+    struct torc_load_flights *flights;
     struct torc_bytes *words; /* of the request being built */
     uint64_t rows;            /* read from this file */
     uint64_t shown;           /* differences told */
@@ -88,7 +73,7 @@ static void count_faulty(struct job *job)
 static void fail_road(struct job *job, uint64_t line)
 {
     tell(job, line, "%s: %s", job->road->name, torc_road_error(job->road));
-    job->n_flights = 0;
+    torc_load_flights_clear(job->flights);
     job->failed = true;
 }
 
@@ -116,7 +101,7 @@ static struct shown show(struct torc_bytes bytes)
 
 /* --- replies --- */
 
-static void check_loaded(struct job *job, const struct flight *flight,
+static void check_loaded(struct job *job, const struct torc_load_flight *flight,
                          const struct torc_road_reply *reply)
 {
     if (reply->kind != TORC_ROAD_INTEGER || reply->integer < 0 ||
@@ -130,7 +115,7 @@ static void check_loaded(struct job *job, const struct flight *flight,
     job->totals->existing += (uint64_t)reply->integer < flight->n_fields;
 }
 
-static void check_read_back(struct job *job, const struct flight *flight,
+static void check_read_back(struct job *job, const struct torc_load_flight *flight,
                             const struct torc_road_reply *reply)
 {
     if (reply->kind != TORC_ROAD_ARRAY || reply->count != flight->n_fields) {
@@ -138,10 +123,10 @@ static void check_read_back(struct job *job, const struct flight *flight,
         count_faulty(job);
         return;
     }
-    const uint8_t *value = flight->values;
+    const uint8_t *value = flight->bytes;
     bool differs = false;
     for (size_t i = 0; i < flight->n_fields; i++) {
-        struct torc_bytes wanted = {value, flight->columns[2 * i + 1]};
+        struct torc_bytes wanted = {value, flight->values[i].len};
         struct torc_bytes got = torc_road_at(job->road, i);
         value += wanted.len;
         if (got.data != NULL && got.len == wanted.len &&
@@ -150,7 +135,7 @@ static void check_read_back(struct job *job, const struct flight *flight,
         }
         differs = true;
         if (job->shown++ < DIFFERENCES_SHOWN) {
-            struct torc_slice name = job->columns.names[flight->columns[2 * i]];
+            struct torc_slice name = job->columns.names[flight->values[i].column];
             tell(job, flight->line, "field %s is %s in the file, %s on the server",
                  show((struct torc_bytes){name.data, name.len}).text, show(wanted).text,
                  show(got).text);
@@ -164,7 +149,7 @@ static void check_read_back(struct job *job, const struct flight *flight,
 /* Wait for the oldest reply, and check it. */
 static void settle_one(struct job *job)
 {
-    const struct flight *flight = &job->flights[job->first];
+    const struct torc_load_flight *flight = torc_load_flights_oldest(job->flights);
     struct torc_road_reply reply;
     if (torc_road_collect(job->road, &reply) != 0) {
         fail_road(job, flight->line);
@@ -179,9 +164,7 @@ static void settle_one(struct job *job)
     } else {
         check_loaded(job, flight, &reply);
     }
-    job->values_len -= flight->values_len;
-    job->first = (job->first + 1) % job->options->pipeline;
-    job->n_flights--;
+    torc_load_flights_drop(job->flights);
 }
 
 /* --- requests --- */
@@ -190,43 +173,6 @@ static void out_of_memory(struct job *job, uint64_t line)
 {
     tell(job, line, "no memory");
     job->failed = true;
-}
-
-/* Copy what the server is expected to hold. False: no memory. */
-static bool keep_values(struct job *job, struct flight *flight, const struct torc_csv_row *row)
-{
-    size_t len = 0;
-    for (size_t i = 0; i < row->n_cells; i++) {
-        len += row->cells[i].len;
-    }
-    if (flight->columns == NULL) {
-        flight->columns = malloc(2 * row->n_cells * sizeof *flight->columns);
-    }
-    if (flight->values_cap < len || flight->values == NULL) {
-        uint8_t *grown = realloc(flight->values, len + 1);
-        if (grown == NULL) {
-            return false;
-        }
-        flight->values = grown;
-        flight->values_cap = len + 1;
-    }
-    if (flight->columns == NULL) {
-        return false;
-    }
-    size_t n = 0;
-    flight->values_len = 0;
-    for (size_t i = 0; i < row->n_cells; i++) {
-        struct torc_slice cell = row->cells[i];
-        if (cell.len == 0 && job->options->skip_empty) {
-            continue;
-        }
-        flight->columns[2 * n] = i;
-        flight->columns[2 * n + 1] = cell.len;
-        memcpy(flight->values + flight->values_len, cell.data, cell.len);
-        flight->values_len += cell.len;
-        n++;
-    }
-    return true;
 }
 
 /* The words behind the key: fields with their values, or fields alone to verify. Their number. */
@@ -265,13 +211,12 @@ static void send_row(struct job *job, const struct torc_csv_row *row)
         .words = job->words,
         .n_words = n_words,
     };
-    while (job->n_flights == job->options->pipeline ||
-           (job->values_len > FLIGHT_BYTES_MAX && job->n_flights > 0)) {
+    while (torc_load_flights_is_full(job->flights)) {
         settle_one(job);
     }
     int rc = 0;
     while (!job->failed && (rc = torc_road_submit(job->road, &request)) == -EAGAIN &&
-           job->n_flights > 0) {
+           torc_load_flights_count(job->flights) > 0) {
         settle_one(job);
     }
     if (job->failed) {
@@ -280,23 +225,13 @@ static void send_row(struct job *job, const struct torc_csv_row *row)
     if (rc == -EMSGSIZE) {
         tell(job, row->line, "%s: %s", job->road->name, torc_road_error(job->road));
         count_faulty(job);
-        return;
-    }
-    if (rc != 0) {
+    } else if (rc != 0) {
         fail_road(job, row->line);
-        return;
-    }
-    struct flight *flight = &job->flights[(job->first + job->n_flights) % job->options->pipeline];
-    flight->line = row->line;
-    flight->n_fields = job->verify ? n_words : n_words / 2;
-    job->n_flights++;
-    if (job->verify) {
-        if (!keep_values(job, flight, row)) {
-            out_of_memory(job, row->line);
-            job->n_flights = 0;
-            return;
-        }
-        job->values_len += flight->values_len;
+    } else if (torc_load_flights_add(job->flights, row, job->verify ? n_words : n_words / 2,
+                                     job->verify, job->options->skip_empty) != 0) {
+        /* The reply to come is of a request that is not in the queue: no others can be taken. */
+        torc_load_flights_clear(job->flights);
+        out_of_memory(job, row->line);
     }
 }
 
@@ -417,9 +352,9 @@ static bool make_key_template(struct job *job)
 
 static bool allocate(struct job *job)
 {
-    job->flights = calloc(job->options->pipeline, sizeof *job->flights);
     job->words = calloc(2 * job->columns.n, sizeof *job->words);
-    if (job->flights == NULL || job->words == NULL) {
+    if (job->words == NULL ||
+        torc_load_flights_create(job->options->pipeline, &job->flights) != 0) {
         out_of_memory(job, 0);
         return false;
     }
@@ -450,7 +385,7 @@ static void run_rows(struct job *job)
         }
     }
     /* After a fault too: what was sent is answered, and is counted. */
-    while (job->n_flights > 0) {
+    while (torc_load_flights_count(job->flights) > 0) {
         settle_one(job);
     }
     torc_progress_clear(&job->progress);
@@ -461,11 +396,7 @@ static void run_rows(struct job *job)
 
 static void fini(struct job *job)
 {
-    for (size_t i = 0; job->flights != NULL && i < job->options->pipeline; i++) {
-        free(job->flights[i].columns);
-        free(job->flights[i].values);
-    }
-    free(job->flights);
+    torc_load_flights_destroy(job->flights);
     free(job->words);
     torc_key_template_destroy(job->key_template);
     torc_load_columns_fini(&job->columns);

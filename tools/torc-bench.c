@@ -15,7 +15,7 @@
 #include "tools/numbers.h"
 
 #define TIMEOUT_NS      5000000000ull
-#define VALUE_BYTES_MAX (16u * 1024u * 1024u)
+#define VALUE_BYTES_MAX 16777216u
 
 const char *argp_program_version = "torc-bench " TORC_VERSION;
 

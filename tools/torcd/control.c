@@ -50,7 +50,8 @@ struct torc_control {
 
     struct torc_guest *guests; /* circular, NULL none */
     uint64_t n_guests;
-    uint64_t n_half_open;
+    uint64_t n_half_open; /* in the handshake */
+    uint64_t n_silent;    /* of these: no HELLO yet, so no session */
     struct torc_guest *graves; /* to be freed after this step's events, through next */
     uint64_t next_guest_id;
     uint64_t next_connection_id;
@@ -120,16 +121,19 @@ static void send_close(struct torc_control *c, struct torc_guest *guest)
     }
 }
 
+static bool is_half_open(enum torc_guest_state state)
+{
+    return state == TORC_GUEST_WAIT_HELLO || state == TORC_GUEST_WAIT_MAPPED;
+}
+
 /* After anything that may have ended a guest. `before` is its state until then. */
 static void follow(struct torc_control *c, struct torc_guest *guest, enum torc_guest_state before,
                    const char *why)
 {
-    bool was_half_open = before == TORC_GUEST_WAIT_HELLO || before == TORC_GUEST_WAIT_MAPPED;
-    bool is_half_open =
-        guest->state == TORC_GUEST_WAIT_HELLO || guest->state == TORC_GUEST_WAIT_MAPPED;
-    if (was_half_open && !is_half_open) {
+    if (is_half_open(before) && !is_half_open(guest->state)) {
         set_half_open(c, c->n_half_open - 1);
     }
+    c->n_silent -= before == TORC_GUEST_WAIT_HELLO && guest->state != TORC_GUEST_WAIT_HELLO;
     if (guest->state == TORC_GUEST_DEAD) {
         count(&c->shared->sessions_refused);
         torc_log(c->log, TORC_LOG_NOTICE, "control: attach %llu failed pid=%ld uid=%ld: %s",
@@ -145,7 +149,7 @@ static void follow(struct torc_control *c, struct torc_guest *guest, enum torc_g
 static void end_guest(struct torc_control *c, struct torc_guest *guest, const char *why)
 {
     enum torc_guest_state before = guest->state;
-    if (before == TORC_GUEST_WAIT_HELLO || before == TORC_GUEST_WAIT_MAPPED) {
+    if (is_half_open(before)) {
         torc_handshake_refuse(guest->socket, -ETIMEDOUT, why);
     }
     torc_guest_end(guest);
@@ -167,12 +171,36 @@ static void attach(struct torc_control *c, struct torc_guest *guest)
     }
 }
 
+/* Why this guest may not have a session, or NULL. */
+static const char *quota_reached(const struct torc_control *c, const struct torc_guest *guest)
+{
+    const struct torc_settings *settings = c->settings;
+    if (c->n_guests - c->n_silent >= (uint64_t)settings->max_sessions) {
+        return "max-sessions are attached";
+    }
+    if (settings->max_sessions_per_user != 0) {
+        int64_t n = 0;
+        const struct torc_guest *other = c->guests;
+        for (uint64_t i = c->n_guests; i > 0; i--) {
+            n += other->uid == guest->uid && other->state != TORC_GUEST_WAIT_HELLO;
+            other = other->next;
+        }
+        if (n >= settings->max_sessions_per_user) {
+            return "max-sessions-per-user are attached";
+        }
+    }
+    return NULL;
+}
+
 static void read_guest(struct torc_control *c, struct torc_guest *guest)
 {
     char why[TORC_HANDSHAKE_TEXT_BYTES] = "";
     enum torc_guest_state before = guest->state;
     if (before == TORC_GUEST_LEAVING || before == TORC_GUEST_DEAD) {
         return; /* an event that came with the one that ended it */
+    }
+    if (before == TORC_GUEST_WAIT_HELLO) {
+        guest->refusal = quota_reached(c, guest);
     }
     torc_guest_read(guest, why);
     follow(c, guest, before, why);
@@ -188,7 +216,7 @@ static uint64_t expire_handshakes(struct torc_control *c, uint64_t now_ns)
     struct torc_guest *guest = c->n_half_open != 0 ? c->guests : NULL;
     for (uint64_t i = c->n_guests; guest != NULL && i > 0; i--) {
         struct torc_guest *after = guest->next;
-        if (guest->state == TORC_GUEST_WAIT_HELLO || guest->state == TORC_GUEST_WAIT_MAPPED) {
+        if (is_half_open(guest->state)) {
             if (guest->deadline_ns <= now_ns) {
                 end_guest(c, guest, "the handshake took too long");
             } else {
@@ -251,30 +279,6 @@ static int accept_one(struct torc_control *c, int listener)
     }
 }
 
-/* Why nobody more may attach, or NULL. */
-static const char *quota_reached(const struct torc_control *c, const struct torc_guest *guest)
-{
-    const struct torc_settings *settings = c->settings;
-    if (c->n_guests >= (uint64_t)settings->max_sessions) {
-        return "max-sessions are attached";
-    }
-    if (c->n_half_open >= HALF_OPEN_MAX) {
-        return "too many clients are attaching at this moment";
-    }
-    if (settings->max_sessions_per_user != 0) {
-        int64_t n = 0;
-        const struct torc_guest *other = c->guests;
-        for (uint64_t i = c->n_guests; i > 0; i--) {
-            n += other->uid == guest->uid;
-            other = other->next;
-        }
-        if (n >= settings->max_sessions_per_user) {
-            return "max-sessions-per-user are attached";
-        }
-    }
-    return NULL;
-}
-
 static bool watch_guest(struct torc_control *c, struct torc_guest *guest)
 {
     return torc_source_watch(c->epoll_fd, guest->socket, &guest->socket_source, EPOLLIN) == 0 &&
@@ -288,17 +292,18 @@ static void admit(struct torc_control *c, int fd)
     struct torc_guest *guest = NULL;
     uint64_t id = ++c->next_guest_id;
     int rc = torc_guest_create(fd, id, &c->defaults, torc_clock_monotonic_ns(), &guest);
-    const char *why = rc != 0 ? "no memory or descriptors for a session" : quota_reached(c, guest);
-    if (why == NULL && watch_guest(c, guest)) {
+    const char *why = "no memory or descriptors for a session";
+    if (rc == 0 && c->n_half_open >= HALF_OPEN_MAX) {
+        rc = -ENOSPC;
+        why = "too many clients are attaching at this moment";
+    }
+    if (rc == 0 && watch_guest(c, guest)) {
         link_guest(c, guest);
         set_half_open(c, c->n_half_open + 1);
+        c->n_silent++;
         return;
     }
-    if (why == NULL) {
-        why = "no memory to watch a session";
-        rc = -ENOMEM;
-    }
-    torc_handshake_refuse(fd, rc != 0 ? rc : -ENOSPC, why);
+    torc_handshake_refuse(fd, rc != 0 ? rc : -ENOMEM, why);
     count(&c->shared->sessions_refused);
     torc_log(c->log, TORC_LOG_NOTICE, "control: attach %llu refused: %s", (unsigned long long)id,
              why);

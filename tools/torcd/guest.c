@@ -116,6 +116,10 @@ static void read_hello(struct torc_guest *guest, const void *message, size_t len
         (void)snprintf(why, TORC_HANDSHAKE_TEXT_BYTES, "there is no database %u", hello.database);
         rc = -EINVAL;
     }
+    if (rc == 0 && guest->refusal != NULL) {
+        (void)snprintf(why, TORC_HANDSHAKE_TEXT_BYTES, "%s", guest->refusal);
+        rc = -ENOSPC;
+    }
     if (rc != 0) {
         refuse(guest, rc, why);
         return;

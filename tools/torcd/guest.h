@@ -35,6 +35,7 @@ struct torc_guest {
     pid_t pid;
     uid_t uid;
     uint64_t deadline_ns; /* of the handshake, CLOCK_MONOTONIC */
+    const char *refusal;  /* a quota that its HELLO will be refused for; static. NULL: none */
     struct torc_session_options options;
     char name[TORC_HANDSHAKE_NAME_BYTES];
     struct torc_peer peer; /* peer.session: from WAIT_MAPPED on */

@@ -172,23 +172,21 @@ static void close_peer(struct torc_poller *p, struct torc_peer *peer)
     torc_mailbox_send(p->control, &peer->release);
 }
 
-/* Visit one session that looked ready. Returns the requests served. */
-static unsigned visit_peer(struct torc_poller *p, struct torc_peer *peer)
+/* Visit one session that looked ready. */
+static void visit_peer(struct torc_poller *p, struct torc_peer *peer)
 {
     unsigned max = p->n_busy > 1 ? VISIT_SHARED : TORC_SESSION_VISIT_REQUESTS;
     int n = torc_peer_serve(peer, p->service, &p->batch, max);
     if (n < 0) {
         forget(p, peer);
         report_broken(p, peer, "its client broke a rule of the ring");
-        return 0;
     }
-    return (unsigned)n;
 }
 
-/* All hot sessions and the next cold ones. Returns the requests served. */
-static unsigned serve_rings(struct torc_poller *p)
+/* All hot sessions and the next cold ones. True if any had work: a part of a long message counts as
+ * much as a request. */
+static bool serve_rings(struct torc_poller *p)
 {
-    unsigned served = 0;
     unsigned n_busy = 0;
     /* Downwards: a session that cools or is dropped is swapped with one that was looked at. */
     for (size_t i = p->n_hot; i-- > 0;) {
@@ -196,7 +194,7 @@ static unsigned serve_rings(struct torc_poller *p)
         if (torc_session_is_ready(peer->session)) {
             peer->misses = 0;
             n_busy++;
-            served += visit_peer(p, peer);
+            visit_peer(p, peer);
         } else if (++peer->misses > COOL_AFTER_MISSES && p->n_hot > HOT_ALWAYS) {
             cool(p, peer);
         }
@@ -209,11 +207,11 @@ static unsigned serve_rings(struct torc_poller *p)
         if (torc_session_is_ready(peer->session)) {
             warm(p, peer);
             n_busy++;
-            served += visit_peer(p, peer);
+            visit_peer(p, peer);
         }
     }
     p->n_busy = n_busy;
-    return served;
+    return n_busy != 0;
 }
 
 static bool any_peer_is_ready(const struct torc_poller *p)
@@ -534,7 +532,7 @@ bool torc_poller_round(struct torc_poller *poller)
     struct torc_poller *p = poller;
     uint64_t now = torc_clock_ticks(&p->service->facts.clock);
     bool did_work = false;
-    if (serve_rings(p) != 0) {
+    if (serve_rings(p)) {
         did_work = true;
         p->ring_busy_until = now + p->ring_busy;
     }
