@@ -9,7 +9,9 @@
 #include "hash/keyspace_private.h"
 
 /* A hash that is freed within this many units goes at once. */
-#define DROP_NOW_UNITS 128u
+#define DROP_NOW_UNITS 32u
+/* Units of one hash before the budget is looked at again. */
+#define DROP_SHARE_UNITS 128u
 /* Keys collected for removal at a time; a home holds fewer. */
 #define BATCH_KEYS 64u
 
@@ -33,7 +35,7 @@ static unsigned drop_hashes(struct torc_keyspace *keyspace, unsigned budget)
     while (budget > 0 && keyspace->root->drop_hashes != TORC_REF_NONE) {
         uint64_t root = keyspace->root->drop_hashes;
         uint64_t next = torc_full_at(arena, root)->drop_next;
-        unsigned share = (unsigned)torc_min_u64(budget, DROP_NOW_UNITS);
+        unsigned share = (unsigned)torc_min_u64(budget, DROP_SHARE_UNITS);
         if (!torc_full_drop_step(arena, root, share)) {
             keyspace->root->drop_hashes = next;
         }

@@ -51,16 +51,22 @@ static int find_hash(const struct torc_keyspace *keyspace, const struct torc_key
 int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *key,
                   struct torc_slice field, struct torc_slice *out_value)
 {
-    struct found found;
-    int rc = find_hash(keyspace, key, &found);
-    if (rc != 0 || found.type == TORC_RECORD_FILLER) {
-        return rc;
+    /* The hottest path of all, so it does not go through find_hash(). */
+    uint64_t ref = torc_keyspace_find(keyspace, key);
+    if (TORC_UNLIKELY(ref == TORC_REF_NONE)) {
+        return 0;
+    }
+    uint8_t *record = record_at(keyspace, ref);
+    const uint8_t *payload = torc_keyspace_payload(record, key->name.len);
+    enum torc_record_type type = torc_record_type(record);
+    if (TORC_UNLIKELY(type == TORC_RECORD_STRING)) {
+        return -EINVAL;
     }
     uint64_t hash = torc_hash_slice(keyspace->seed, field);
-    if (TORC_LIKELY(found.type == TORC_RECORD_COMPACT)) {
-        return torc_compact_find(found.payload, hash, field, out_value);
+    if (TORC_LIKELY(type == TORC_RECORD_COMPACT)) {
+        return torc_compact_find(payload, hash, field, out_value);
     }
-    return torc_full_find(keyspace->arena, torc_load_u40(found.payload), hash, field, out_value);
+    return torc_full_find(keyspace->arena, torc_load_u40(payload), hash, field, out_value);
 }
 
 static void get_many_full(const struct torc_keyspace *keyspace, uint64_t root,
@@ -512,31 +518,66 @@ static int64_t put_full(const struct put *put, uint64_t ref)
     return created;
 }
 
-int64_t torc_hash_put(struct torc_keyspace *keyspace, const struct torc_key *key,
-                      const struct torc_pair *pairs, size_t n_pairs)
+/* The common case, without a plan: one short pair and a block with room for it. -EAGAIN: nothing
+ * was done, it must go the long way. */
+static int64_t put_at_once(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref,
+                           const struct torc_pair *pair)
 {
-    struct put put = {.keyspace = keyspace, .key = key, .pairs = pairs, .n_pairs = n_pairs};
+    const struct torc_hash_limits *limits = keyspace->limits;
+    uint64_t most = torc_min_u64(limits->compact_max_value, limits->max_part_bytes);
+    uint8_t *record = record_at(keyspace, ref);
+    if (torc_record_type(record) != TORC_RECORD_COMPACT || pair->field.len > most ||
+        pair->value.len > most) {
+        return -EAGAIN;
+    }
+    uint8_t *block = torc_keyspace_payload(record, key->name.len);
+    if (torc_compact_count(block) >= limits->compact_max_entries) {
+        return -EAGAIN;
+    }
+    uint64_t hash = torc_hash_slice(keyspace->seed, pair->field);
+    torc_keyspace_begin(keyspace, TORC_OPERATION_PUT, key->hash);
+    int rc = torc_compact_put(block, keyspace->seed, hash, pair->field, pair->value);
+    torc_keyspace_end(keyspace);
+    return rc >= 0 ? rc : -EAGAIN;
+}
+
+static int64_t put_planned(struct put *put, uint64_t ref)
+{
+    struct torc_keyspace *keyspace = put->keyspace;
     enum torc_record_type type = TORC_RECORD_FILLER;
-    int rc = measure(&put);
+    int rc = measure(put);
     if (rc != 0) {
         return rc;
     }
-    uint64_t ref = torc_keyspace_find(keyspace, key);
     if (ref != TORC_REF_NONE) {
         type = torc_record_type(record_at(keyspace, ref));
     }
     if (type == TORC_RECORD_STRING) {
         return -EINVAL;
     }
-    if (n_pairs == 0) {
+    if (put->n_pairs == 0) {
         return 0;
     }
-    torc_keyspace_begin(keyspace, TORC_OPERATION_PUT, key->hash);
-    int64_t created = type == TORC_RECORD_COMPACT ? put_compact(&put, ref)
-                      : type == TORC_RECORD_FULL  ? put_full(&put, ref)
-                                                  : put_new(&put);
+    torc_keyspace_begin(keyspace, TORC_OPERATION_PUT, put->key->hash);
+    int64_t created = type == TORC_RECORD_COMPACT ? put_compact(put, ref)
+                      : type == TORC_RECORD_FULL  ? put_full(put, ref)
+                                                  : put_new(put);
     torc_keyspace_end(keyspace);
     return created;
+}
+
+int64_t torc_hash_put(struct torc_keyspace *keyspace, const struct torc_key *key,
+                      const struct torc_pair *pairs, size_t n_pairs)
+{
+    uint64_t ref = torc_keyspace_find(keyspace, key);
+    if (ref != TORC_REF_NONE && n_pairs == 1) {
+        int64_t created = put_at_once(keyspace, key, ref, pairs);
+        if (TORC_LIKELY(created >= 0)) {
+            return created;
+        }
+    }
+    struct put put = {.keyspace = keyspace, .key = key, .pairs = pairs, .n_pairs = n_pairs};
+    return put_planned(&put, ref);
 }
 
 /* --- delete --- */

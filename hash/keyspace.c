@@ -13,6 +13,12 @@
 static const struct torc_clean_goal BUSY_GOAL = {.dead_min_bytes = 64 * TORC_KIB, .dead_part = 10};
 static const struct torc_clean_goal IDLE_GOAL = {.dead_min_bytes = 16 * TORC_KIB, .dead_part = 50};
 
+/* A home of the index that is moved counts as this many units: it has as many entries. */
+#define HOME_UNITS 8u
+
+/* What a flush frees itself. */
+#define FLUSH_UNITS 64u
+
 /* Compact blocks are trimmed when they have got this part of all records as slack. */
 #define TRIM_PART 100u
 /* Slack that is left alone: up to this, and up to one part in TRIM_KEEP_PART of the block. */
@@ -260,6 +266,9 @@ void torc_keyspace_flush(struct torc_keyspace *keyspace)
     torc_arena_set_root(arena, keyspace->index, new_ref);
     keyspace->root = root;
     torc_keyspace_end(keyspace);
+    /* A small one is freed at once, so that flushed roots do not pile up. */
+    bool more;
+    (void)torc_drop_step(keyspace, FLUSH_UNITS, &more);
 }
 
 /* --- the list of full hashes for the cleaner --- */
@@ -321,8 +330,8 @@ static bool maintain(struct torc_keyspace *keyspace, unsigned budget,
     if (dropping && left > 0) {
         left = torc_drop_step(keyspace, left, &dropping);
     }
-    bool growing = torc_table_step(keyspace->arena, &keyspace->root->table,
-                                   (unsigned)torc_max_u64(left, 1));
+    bool growing =
+        torc_table_step(keyspace->arena, &keyspace->root->table, 1 + left / HOME_UNITS);
     return dropping || cleaning || growing;
 }
 

@@ -9,9 +9,10 @@
  */
 #include "hash/table_private.h"
 
-/* Entries of one home that are lifted out at a time: ten natives, up to ten guests in each of eight
- * lines, and some far ones. */
-#define LIFTED_MAX 128u
+/* Entries of one home that are lifted out: ten natives, up to ten guests in each of eight lines, and
+ * a few far ones, which are enough unless hashes are equal. */
+#define LIFTED_FAR_MAX 16u
+#define LIFTED_MAX     (TORC_LINE_SLOTS * (1 + TORC_LINE_CLASSES) + LIFTED_FAR_MAX)
 
 struct lifted {
     unsigned n;
@@ -86,10 +87,11 @@ static void lift_near(const struct torc_arena *arena, const struct torc_table *t
     }
 }
 
-/* Take far entries of `home` out, as many as there is place for. */
+/* Take far entries of `home` out, up to LIFTED_FAR_MAX. */
 static void lift_far(const struct torc_arena *arena, struct torc_table *table,
                      struct torc_home home, struct lifted *lifted)
 {
+    unsigned most = lifted->n + LIFTED_FAR_MAX;
     uint64_t end = torc_table_far_end(table, home);
     for (uint64_t line = torc_table_far_begin(table, home); line < end;
          line = torc_table_far_next(table, line)) {
@@ -100,7 +102,7 @@ static void lift_far(const struct torc_arena *arena, struct torc_table *table,
             if (real.line != home.line || real.n != home.n) {
                 continue;
             }
-            if (lifted->n == LIFTED_MAX) {
+            if (lifted->n == most) {
                 return;
             }
             lifted->refs[lifted->n++] = ref;

@@ -321,7 +321,8 @@ int main(void)
     seed = torc_test_seed(4711);
     struct torc_prng prng = {seed};
     server = torc_fake_server_start(&(struct torc_fake_options){.slots = 8});
-    struct torc_options options = {.socket = torc_fake_server_path(server)};
+    struct torc_options options = {.socket = torc_fake_server_path(server),
+                                   .deadline_ns = 60000000000u};
     REQUIRE(torc_open(&options, &torc, NULL) == TORC_OK);
     uint64_t n = torc_test_ops(3000);
     for (step = 0; step < n; step++) {

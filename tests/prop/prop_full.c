@@ -290,7 +290,7 @@ END_TEST
 
 START_TEST(sizes_around_a_stream_of_its_own)
 {
-    run(40, 12000, 4000);
+    run(60, 40000, 3000);
 }
 END_TEST
 

@@ -489,7 +489,7 @@ END_TEST
 START_TEST(large_hashes)
 {
     static const struct course COURSE = {
-        .value_scale = 1, .n_keys = 2, .n_fields = 1200, .check_every = 32, .n_steps = 5000};
+        .value_scale = 1, .n_keys = 2, .n_fields = 3000, .check_every = 32, .n_steps = 5000};
     run(&COURSE);
 }
 END_TEST

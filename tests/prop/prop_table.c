@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "hash/table_private.h"
-#include "tests/support/arena_fixture.h"
 #include "tests/support/prng.h"
 #include "tests/support/table_fixture.h"
 
@@ -231,7 +230,7 @@ START_TEST(a_table_is_a_map)
     model.seed = torc_test_seed(20240611);
     model.prng.state = model.seed;
     uint64_t n_ops = torc_test_ops(6000);
-    model.arena = torc_test_arena(32 * TORC_MIB, model.seed);
+    model.arena = torc_test_dirty_arena(32 * TORC_MIB, model.seed);
     while (model.step < n_ops) {
         const struct squeeze *squeeze =
             &squeezes[torc_prng_below(&model.prng, sizeof squeezes / sizeof *squeezes)];

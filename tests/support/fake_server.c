@@ -382,8 +382,9 @@ static bool shake_hands(struct torc_fake_server *server)
     uint8_t buffer[256];
     char why[TORC_HANDSHAKE_TEXT_BYTES];
     size_t len;
+    int fds[TORC_SESSION_FDS] = {-1, -1, -1, -1};
     int client = server->client;
-    if (torc_handshake_receive(client, buffer, sizeof buffer, NULL, 0, &len) != 0) {
+    if (torc_handshake_receive(client, buffer, sizeof buffer, fds, 0, &len) != 0) {
         return false;
     }
     int rc = torc_handshake_check_hello(buffer, len, &session, &server->hello, why);
@@ -415,12 +416,11 @@ static bool shake_hands(struct torc_fake_server *server)
     struct torc_welcome welcome = torc_handshake_welcome(&session, 7, 0, 1);
     welcome.version += options->attach == TORC_FAKE_NEXT_VERSION;
     welcome.epoch += options->attach == TORC_FAKE_OTHER_EPOCH;
-    int fds[TORC_SESSION_FDS];
     for (unsigned i = 0; i < TORC_SESSION_FDS; i++) {
         fds[i] = torc_session_fd(server->session, (enum torc_session_fd)i);
     }
     if (torc_handshake_send(client, &welcome, sizeof welcome, fds, TORC_SESSION_FDS) != 0 ||
-        torc_handshake_receive(client, buffer, sizeof buffer, NULL, 0, &len) != 0 ||
+        torc_handshake_receive(client, buffer, sizeof buffer, fds, 0, &len) != 0 ||
         !torc_handshake_is_mark(buffer, len, TORC_MAPPED)) {
         return false;
     }

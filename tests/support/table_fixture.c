@@ -6,6 +6,7 @@
 
 #include "core/hashing.h"
 #include "hash/record.h"
+#include "tests/support/arena_fixture.h"
 
 struct torc_test_table_work torc_test_table_work;
 
@@ -24,6 +25,20 @@ uint64_t torc_test_table_hash(const struct torc_arena *arena, struct torc_slice 
 {
     uint64_t real = torc_hash_slice(torc_arena_seed(arena), name);
     return name.len > squeeze_len ? real : (real & squeeze_and) | squeeze_or;
+}
+
+struct torc_arena *torc_test_dirty_arena(uint64_t capacity, uint64_t hash_seed)
+{
+    struct torc_arena *arena = torc_test_arena(capacity, hash_seed);
+    uint64_t n_pages = 3 * TORC_MIB / TORC_PAGE_BYTES; /* so few that it keeps them when freed */
+    uint64_t ref;
+    if (torc_arena_run_alloc(arena, n_pages, TORC_USE_ROOT, &ref) != 0) {
+        printf("no memory to make dirty\n");
+        abort();
+    }
+    memset(torc_arena_at(arena, ref), 0xff, n_pages * TORC_PAGE_BYTES);
+    torc_arena_run_free(arena, ref, n_pages, TORC_USE_ROOT);
+    return arena;
 }
 
 /* The name of `number` in `text`; returns its length. */

@@ -11,6 +11,9 @@
 /* From now on the hash of a name of at most max_len bytes is (real & and_mask) | or_mask. */
 void torc_test_squeeze(uint64_t and_mask, uint64_t or_mask, size_t max_len);
 
+/* Make an arena in which memory that was not written yet is unlikely to be 0. */
+struct torc_arena *torc_test_dirty_arena(uint64_t capacity, uint64_t hash_seed);
+
 /* A new record for `number`; several records may have one number. */
 uint64_t torc_test_record(struct torc_arena *arena, uint64_t number);
 void torc_test_record_free(struct torc_arena *arena, uint64_t ref);

@@ -168,7 +168,8 @@ void torc_guest_read(struct torc_guest *guest, char why[TORC_HANDSHAKE_TEXT_BYTE
 {
     _Alignas(8) uint8_t message[256];
     size_t len;
-    int rc = torc_handshake_receive(guest->socket, message, sizeof message, NULL, 0, &len);
+    int none[1]; /* no descriptor is expected, and any that comes is closed */
+    int rc = torc_handshake_receive(guest->socket, message, sizeof message, none, 0, &len);
     if (rc == -EAGAIN) {
         return;
     }

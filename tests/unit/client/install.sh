@@ -15,9 +15,8 @@ library=$(find "$prefix" -name 'libtorc.so')
 lib=$(dirname "$library")
 
 # The names in the header are those that leave the library, with a version.
-
-sed -n '/^TORC_API/,/;/p' "$prefix/include/torc/torc.h" | tr '\n' ' ' | tr ';' '\n' |
-    sed -n 's/^ *TORC_API[^(]*[ *]\(torc_[a-z_]*\)(.*/\1/p' | sort >"$folder/declared"
+tr '\n' ' ' <"$prefix/include/torc/torc.h" | tr ';' '\n' |
+    sed -n 's/.*TORC_API [^(]*[ *]\(torc_[a-z_]*\)(.*/\1/p' | sort >"$folder/declared"
 nm -D --defined-only "$library" | sed -n 's/.* T \(.*\)@@TORC_0$/\1/p' | sort >"$folder/exported"
 [ -s "$folder/declared" ] || { echo "no functions found in torc.h"; exit 1; }
 diff "$folder/declared" "$folder/exported"
@@ -30,7 +29,7 @@ readelf -d "$library" | grep -q 'SONAME.*\[libtorc\.so\.0\]'
 # pkg-config, shared and static.
 PKG_CONFIG_PATH=$lib/pkgconfig
 export PKG_CONFIG_PATH
-flags=$(pkg-config --define-variable=prefix="$prefix" --cflags --libs torc | sed "s|-L[^ ]*|-L$lib|;s|-I[^ ]*|-I$prefix/include|")
+flags=$(pkg-config --define-variable=prefix="$prefix" --cflags --libs torc)
 main=$source/tests/unit/client/consumer/main.c
 # shellcheck disable=SC2086
 "$compiler" "$main" $flags -o "$folder/shared"

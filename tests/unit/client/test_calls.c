@@ -89,8 +89,8 @@ START_TEST(all_fields_come_as_names_and_values)
     ck_assert_uint_eq(result.count, 0);
     unsigned seen[20] = {0};
     for (unsigned i = 0; i < 20; i++) {
-        char name[8];
-        char value[16];
+        char name[16];
+        char value[24];
         (void)snprintf(name, sizeof name, "f%u", i);
         (void)snprintf(value, sizeof value, "value %u", i);
         ck_assert_int_eq(torc_hset(f.torc, key, torc_str(name), torc_str(value)), 1);
@@ -98,14 +98,14 @@ START_TEST(all_fields_come_as_names_and_values)
     ck_assert_int_eq(torc_hgetall(f.torc, key, &result), TORC_OK);
     ck_assert_uint_eq(result.count, 40);
     for (size_t i = 0; i < result.count; i += 2) {
-        char name[8] = "";
+        char name[16] = "";
         struct torc_bytes field = torc_result_at(&result, i);
         ck_assert_uint_lt(field.len, sizeof name);
         memcpy(name, field.data, field.len);
         unsigned n = (unsigned)strtoul(name + 1, NULL, 10);
         ck_assert_uint_lt(n, 20);
         seen[n]++;
-        char value[16];
+        char value[24];
         (void)snprintf(value, sizeof value, "value %u", n);
         assert_bytes(torc_result_at(&result, i + 1), value);
     }
@@ -139,7 +139,7 @@ START_TEST(a_scan_gives_every_key)
 {
     unsigned seen[30] = {0};
     for (unsigned i = 0; i < 30; i++) {
-        char key[16];
+        char key[24];
         (void)snprintf(key, sizeof key, "scan:%u", i);
         ck_assert_int_eq(torc_hset(f.torc, torc_str(key), torc_str("f"), torc_str("v")), 1);
     }
@@ -235,10 +235,10 @@ START_TEST(values_of_every_size_survive)
 }
 END_TEST
 
-START_TEST(thousands_of_fields_in_one_call)
+START_TEST(many_hundreds_of_fields_in_one_call)
 {
-    enum { N = 3000 };
-    static char names[N][8];
+    enum { N = 1500 };
+    static char names[N][16];
     static struct torc_bytes pairs[2 * N];
     static struct torc_bytes fields[N];
     static struct torc_bytes values[N];
@@ -294,7 +294,7 @@ int main(void)
     tcase_add_test(tcase, a_scan_gives_every_key);
     tcase_add_test(tcase, commands_are_words);
     tcase_add_loop_test(tcase, values_of_every_size_survive, 0, (int)N_OF(sizes));
-    tcase_add_test(tcase, thousands_of_fields_in_one_call);
+    tcase_add_test(tcase, many_hundreds_of_fields_in_one_call);
     tcase_add_test(tcase, a_value_stays_until_the_next_call);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

@@ -105,7 +105,7 @@ static void meet_failures(struct torc *torc, int64_t (*call)(struct torc *torc))
 }
 
 enum { N_FIELDS = 300 };
-static char names[N_FIELDS][8];
+static char names[N_FIELDS][16];
 static struct torc_bytes fields[N_FIELDS];
 static struct torc_bytes pairs[2 * N_FIELDS];
 

@@ -358,12 +358,14 @@ static bool answer_number(void *user, const struct torc_request *request,
 
 START_TEST(a_count_that_cannot_be_is_none)
 {
-    int64_t number = -1;
-    struct client_fixture f =
-        client_fixture_fake(&(struct torc_fake_options){.answer = answer_number, .user = &number});
+    int64_t minus_one = -1;
+    int64_t two = 2;
+    struct torc_fake_options options = {.answer = answer_number, .user = &minus_one};
+    struct client_fixture f = client_fixture_fake(&options);
     assert_error(f.torc, call_hlen(f.torc), TORC_EBADMSG, "broke");
+    options.user = &two;
+    torc_fake_server_set(f.server, &options);
     ck_assert_int_eq(torc_reattach(f.torc), TORC_OK);
-    number = 2;
     assert_error(f.torc, call_hset(f.torc), TORC_EBADMSG, "broke");
     ck_assert_int_eq(torc_reattach(f.torc), TORC_OK);
     assert_error(f.torc, call_hexists(f.torc), TORC_EBADMSG, "broke");
@@ -456,7 +458,7 @@ START_TEST(what_no_session_takes_is_too_long)
 
     /* A reply above the cap: fields that fit one by one. */
     for (int i = 0; i < 3; i++) {
-        char name[8];
+        char name[16];
         (void)snprintf(name, sizeof name, "f%d", i);
         ck_assert_int_eq(torc_hset(f.torc, k(), torc_str(name), torc_mem(value, 500000)), 1);
     }

@@ -63,7 +63,7 @@ START_TEST(a_full_pipeline_keeps_its_order)
     struct torc_bytes key = torc_str("h");
     static char value[40000];
     for (unsigned i = 0; i < N_OF(lens); i++) {
-        char field[8];
+        char field[16];
         (void)snprintf(field, sizeof field, "%u", i);
         memset(value, 'a' + (int)i, sizeof value);
         ck_assert_int_eq(torc_hset(f.torc, key, torc_str(field), torc_mem(value, lens[i])), 1);
@@ -71,10 +71,10 @@ START_TEST(a_full_pipeline_keeps_its_order)
     uint64_t submitted = 0;
     uint64_t collected = 0;
     struct torc_result result;
-    while (collected < 5000) {
+    while (collected < 2000) {
         int rc = TORC_EAGAIN;
-        if (submitted < 5000) {
-            char field[8];
+        if (submitted < 2000) {
+            char field[16];
             (void)snprintf(field, sizeof field, "%u", (unsigned)(submitted % N_OF(lens)));
             rc = torc_submit_hget(f.torc, submitted, key, torc_str(field));
             ck_assert(rc == TORC_OK || rc == TORC_EAGAIN);

@@ -256,7 +256,7 @@ END_TEST
 
 START_TEST(a_large_hash_is_cleaned_in_its_own_segments)
 {
-    enum { N = 4000 };
+    enum { N = 7000 };
     limits.compact_max_entries = 0;
     for (uint32_t i = 0; i < N; ++i) {
         put_field(i, 1);
@@ -283,7 +283,7 @@ END_TEST
 
 START_TEST(a_hash_that_became_small_leaves_its_own_segments)
 {
-    enum { N = 2000 };
+    enum { N = 6000 };
     limits.compact_max_entries = 0;
     for (uint32_t i = 0; i < N; ++i) {
         put_field(i, 1);
@@ -319,17 +319,18 @@ START_TEST(hashes_that_wait_for_the_cleaner_can_go)
         struct torc_key keys[3];
         for (unsigned h = 0; h < 3; ++h) {
             keys[h] = torc_keyspace_key(ks, torc_slice_str(NAMES[h]));
-            for (uint32_t i = 0; i < 2000; ++i) {
+            for (uint32_t i = 0; i < 4000; ++i) {
                 uint8_t value[VALUE_BYTES] = {0};
                 struct torc_pair pair = {torc_slice_of(&i, 4), torc_slice_of(value, VALUE_BYTES)};
                 ck_assert_int_eq(torc_hash_put(ks, &keys[h], &pair, 1), 1);
             }
-            for (uint32_t i = 0; i < 1000; ++i) {
+            for (uint32_t i = 2000; i < 3500; ++i) {
                 struct torc_slice field = torc_slice_of(&i, 4);
                 ck_assert_int_eq(torc_hash_del(ks, &keys[h], &field, 1), 1);
             }
         }
         check();
+        ck_assert_uint_ne(ks->root->clean_first, ks->root->clean_last);
         ck_assert(torc_keyspace_del(ks, &keys[which])); /* from either end, and the middle */
         check();
         torc_keyspace_flush(ks);

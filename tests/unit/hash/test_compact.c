@@ -697,6 +697,58 @@ START_TEST(broken_headers_are_refused)
 }
 END_TEST
 
+/* The block {"127": "127"}, its entry replaced: what else is right about it stays right. */
+static int verdict_on_entry(const uint8_t *entry, uint8_t entry_bytes)
+{
+    uint8_t *block = block_create(40);
+    ck_assert_int_eq(put_text(block, "127", "127"), 1);
+    struct torc_compact_head head = torc_compact_head_load(block);
+    memcpy(block + torc_compact_entries_at(&head), entry, entry_bytes);
+    head.entry_bytes = entry_bytes;
+    torc_compact_head_store(block, &head);
+    int rc = verdict(block, 40);
+    free(block);
+    return rc;
+}
+
+START_TEST(entries_that_are_not_written_the_one_way_are_refused)
+{
+    static const uint8_t RIGHT[] = {3, 3, '1', '2', '7', 'x', 'y', 'z'};
+    static const uint8_t LONG_FIELD[] = {0x80, 3, 3, '1', '2', '7', 'x', 'y', 'z'};
+    static const uint8_t LONG_VALUE[] = {3, 0x80, 107, '1', '2', '7'};
+    static const uint8_t CUT_LENGTH[] = {3, 0x80};
+    static const uint8_t CUT_VALUE[] = {3, 4, '1', '2', '7', 'x', 'y', 'z'};
+    static const uint8_t CODED_VALUE[] = {3, 0x6c, '1', '2', '7', 'x'};
+    ck_assert_int_eq(verdict_on_entry(RIGHT, sizeof RIGHT), 0);
+    ck_assert_int_eq(verdict_on_entry(LONG_FIELD, sizeof LONG_FIELD), -EBADMSG);
+    ck_assert_int_eq(verdict_on_entry(LONG_VALUE, sizeof LONG_VALUE), -EBADMSG);
+    ck_assert_int_eq(verdict_on_entry(CUT_LENGTH, sizeof CUT_LENGTH), -EBADMSG);
+    ck_assert_int_eq(verdict_on_entry(CUT_LENGTH, 1), -EBADMSG);
+    ck_assert_int_eq(verdict_on_entry(CUT_VALUE, sizeof CUT_VALUE), -EBADMSG);
+    ck_assert_int_eq(verdict_on_entry(CODED_VALUE, sizeof CODED_VALUE), -EBADMSG);
+}
+END_TEST
+
+START_TEST(another_number_of_entries_than_the_count_is_refused)
+{
+    uint8_t *block = block_create(100);
+    ck_assert_int_eq(put_text(block, "aa", "1"), 1);
+    ck_assert_int_eq(put_text(block, "ab", "2"), 1);
+    struct torc_compact_head head = torc_compact_head_load(block);
+    head.entry_bytes -= 5;
+    torc_compact_head_store(block, &head);
+    ck_assert_int_eq(verdict(block, 100), -EBADMSG);
+    head.entry_bytes = 0;
+    torc_compact_head_store(block, &head);
+    ck_assert_int_eq(verdict(block, 100), -EBADMSG);
+    head.count = 0;
+    head.spare += 2;
+    torc_compact_head_store(block, &head);
+    ck_assert_int_eq(verdict(block, 100), 0);
+    free(block);
+}
+END_TEST
+
 START_TEST(a_field_that_is_there_twice_is_refused)
 {
     uint8_t *block = block_create(100);
@@ -767,6 +819,8 @@ int main(void)
     tcase_add_test(tcase, a_block_holds_1868_fields_of_14_and_16_bytes);
     tcase_add_test(tcase, the_most_fields_there_can_be_are_held);
     tcase_add_test(tcase, broken_headers_are_refused);
+    tcase_add_test(tcase, entries_that_are_not_written_the_one_way_are_refused);
+    tcase_add_test(tcase, another_number_of_entries_than_the_count_is_refused);
     tcase_add_test(tcase, a_field_that_is_there_twice_is_refused);
     tcase_add_test(tcase, a_block_with_any_one_byte_changed_is_refused_or_safe);
     suite_add_tcase(suite, tcase);

@@ -159,6 +159,35 @@ START_TEST(each_level_finds_what_is_there_at_each_count)
 }
 END_TEST
 
+START_TEST(each_level_tells_names_apart_by_any_byte)
+{
+    for (size_t len = 1; len <= 130; len += len < 40 ? 1 : 30) {
+        uint8_t block[300];
+        uint8_t *name = malloc(len);
+        struct torc_slice value;
+        ck_assert_ptr_nonnull(name);
+        memset(name, 'n', len);
+        torc_compact_init(block, sizeof block);
+        ck_assert_int_eq(torc_compact_put_hashed(block, torc_squeezed_hash, 0, 0,
+                                                 torc_slice_of(name, len), torc_slice_str("v")),
+                         1);
+        for (size_t l = 0; l < N_LEVELS; l++) {
+            const struct torc_compact_ops *ops = torc_compact_ops_at(LEVELS[l]);
+            HOLDS(ops->locate(block, 0, torc_slice_of(name, len), &value) == 0);
+            HOLDS(ops->locate(block, 0, torc_slice_of(name, len - 1), &value) ==
+                  TORC_COMPACT_ABSENT);
+            for (size_t i = 0; i < len; i++) {
+                name[i] ^= 1;
+                HOLDS(ops->locate(block, 0, torc_slice_of(name, len), &value) ==
+                      TORC_COMPACT_ABSENT);
+                name[i] ^= 1;
+            }
+        }
+        free(name);
+    }
+}
+END_TEST
+
 START_TEST(each_level_finds_at_each_misalignment)
 {
     static uint8_t roomy[TORC_COMPACT_MAX_BYTES];
@@ -243,6 +272,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, each_level_has_the_best_version_not_above_it);
     tcase_add_test(tcase, each_level_finds_what_is_there_at_each_count);
+    tcase_add_test(tcase, each_level_tells_names_apart_by_any_byte);
     tcase_add_test(tcase, each_level_finds_at_each_misalignment);
     tcase_add_test(tcase, each_level_sums_up_group_counts_alike);
     tcase_add_test(tcase, each_level_shifts_offsets_alike);

@@ -8,6 +8,10 @@
 #include "tests/support/arena_fixture.h"
 
 #define ROOT_BYTES (1u << TORC_FULL_ROOT_LOG2)
+/* Fields of 100-byte values, 112 bytes each with the owner, that are just not enough for segments
+ * of its own; and clearly enough. */
+#define NOT_LARGE (TORC_FULL_OWN_STREAM_BYTES / 115)
+#define LARGE     (TORC_FULL_OWN_STREAM_BYTES / 50)
 
 static struct torc_arena *arena;
 static uint64_t root;
@@ -224,14 +228,14 @@ END_TEST
 START_TEST(a_large_hash_gets_segments_of_its_own)
 {
     const struct torc_full *full = torc_full_at(arena, root);
-    fill(2300, 100); /* about 250 KiB with the owners */
+    fill(NOT_LARGE, 100);
     ck_assert_uint_eq(full->stream.live, 0);
     ck_assert(!torc_full_is_large(full));
     uint64_t shared = torc_stream_shared(arena)->live;
     ck_assert_uint_eq(shared, full->record_bytes);
-    fill(6000, 100);
+    fill(LARGE, 100);
     ck_assert(torc_full_is_large(full));
-    ck_assert_uint_gt(full->stream.live, 300000);
+    ck_assert_uint_gt(full->stream.live, TORC_FULL_OWN_STREAM_BYTES / 2);
     ck_assert_uint_eq(torc_stream_shared(arena)->live, full->record_bytes - full->stream.live);
     check();
     ck_assert_uint_eq(torc_full_bytes(arena, root),
@@ -241,9 +245,9 @@ END_TEST
 
 START_TEST(one_set_of_many_bytes_uses_own_segments_at_once)
 {
-    enum { N = 1000 };
-    struct torc_pair pairs[N];
-    uint32_t numbers[N];
+    enum { N = 4000 };
+    static struct torc_pair pairs[N];
+    static uint32_t numbers[N];
     uint8_t *value = bytes_of(1000, 'v');
     for (uint32_t i = 0; i < N; ++i) {
         numbers[i] = i;
@@ -259,13 +263,15 @@ END_TEST
 
 START_TEST(a_failed_set_leaves_no_segments_behind)
 {
+    enum { N = 25 };
     uint8_t *value = bytes_of(60000, 'v');
-    struct torc_pair pairs[8];
-    for (int i = 0; i < 8; ++i) {
-        pairs[i] = (struct torc_pair){torc_slice_of("abcdefgh" + i, 1), torc_slice_of(value, 60000)};
+    struct torc_pair pairs[N];
+    for (int i = 0; i < N; ++i) {
+        pairs[i] = (struct torc_pair){torc_slice_of(value + i, (size_t)i),
+                                      torc_slice_of(value, 60000)};
     }
-    torc_arena_fail_after(arena, 8);
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, 8), -ENOSPC);
+    torc_arena_fail_after(arena, N);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, N), -ENOSPC);
     torc_arena_fail_after(arena, 0);
     ck_assert_uint_eq(torc_full_at(arena, root)->stream.open, 0);
     ck_assert_uint_eq(torc_arena_used_by(arena, TORC_USE_INDEX), 0);
@@ -341,7 +347,7 @@ START_TEST(records_move_to_own_segments_once_it_is_large)
 {
     const struct torc_full *full = torc_full_at(arena, root);
     struct torc_slice name = torc_slice_str("f0");
-    fill(6000, 100);
+    fill(LARGE, 100);
     uint64_t ref = torc_table_find(arena, &full->table, hash_of(name), name);
     ck_assert_int_eq(torc_record_type(torc_arena_at(arena, ref)), TORC_RECORD_FIELD_OWNED);
     uint64_t bytes = full->record_bytes;
@@ -357,12 +363,12 @@ START_TEST(dropping_takes_small_steps_and_stays_sound)
 {
     const char *why = "";
     unsigned steps = 0;
-    fill(6000, 100);
+    fill(LARGE, 100);
     while (torc_full_drop_step(arena, root, 16)) {
         ck_assert_msg(torc_full_check(arena, root, &why) == 0, "%s", why);
         ++steps;
     }
-    /* The records in shared segments one by one, 2,500 or so, the rest by the segment. */
+    /* The records in shared segments one by one, the rest by the segment. */
     ck_assert_uint_gt(steps, 100);
     ck_assert_uint_eq(torc_arena_used_by(arena, TORC_USE_ROOT), 0);
     ck_assert_int_eq(torc_full_create(arena, &root), 0);

@@ -30,7 +30,7 @@ static void setup(void)
     limits = (struct torc_hash_limits)TORC_HASH_LIMITS_DEFAULT;
     limits.compact_max_entries = 50;
     ck_assert_int_eq(torc_keyspace_open(arena, 1, &limits, &ks), 0);
-    for (uint32_t i = 0; i < 60; ++i) {
+    for (uint32_t i = 0; i < 200; ++i) {
         char name[16];
         (void)snprintf(name, sizeof(name), "old%u", i);
         put(name, i, 50);
@@ -45,10 +45,10 @@ static void setup(void)
         put(name, i + 1, 20);
         put("full", i, 50);
     }
-    for (uint32_t i = 0; i < 700; ++i) {
+    for (uint32_t i = 0; i < 1600; ++i) {
         put("large", i, 1000);
     }
-    for (uint32_t i = 400; i < 700; ++i) {
+    for (uint32_t i = 1300; i < 1600; ++i) {
         struct torc_key key = torc_keyspace_key(ks, torc_slice_str("large"));
         struct torc_slice field = torc_slice_of(&i, 4);
         ck_assert_int_eq(torc_hash_del(ks, &key, &field, 1), 1);
@@ -171,13 +171,13 @@ START_TEST(no_damage_makes_the_checker_crash)
     struct torc_prng prng = {torc_test_seed(17)};
     uint64_t n = torc_test_ops(1500);
     unsigned found = 0;
-    /* What is in use lies in the first few MiB. Heads of things are at multiples of 64. */
+    /* What is in use lies in the first 4 MiB or so. Heads of things are at multiples of 64. */
     for (uint64_t i = 0; i < n; ++i) {
         uint64_t places[4];
         uint64_t old[4];
         unsigned n_places = 1 + (unsigned)torc_prng_below(&prng, 4);
         for (unsigned k = 0; k < n_places; ++k) {
-            uint64_t at = torc_prng_below(&prng, 3 * TORC_MIB / 64) * 64 +
+            uint64_t at = torc_prng_below(&prng, 4 * TORC_MIB / 64) * 64 +
                           torc_prng_below(&prng, 64);
             if (torc_prng_below(&prng, 3) == 0) {
                 /* The roots and what is near them are hit more often. */

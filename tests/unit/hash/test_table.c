@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "hash/table_private.h"
-#include "tests/support/arena_fixture.h"
 #include "tests/support/prng.h"
 #include "tests/support/table_fixture.h"
 
@@ -18,7 +17,7 @@ static bool seen[MAX_NUMBERS];
 
 static void setup(void)
 {
-    arena = torc_test_arena(64 * TORC_MIB, 0x746f7263);
+    arena = torc_test_dirty_arena(64 * TORC_MIB, 0x746f7263);
     torc_table_init(&table);
     torc_test_squeeze(~0ull, 0, 0);
     memset(refs, 0, sizeof refs);

@@ -12,7 +12,7 @@
 
 #include "tests/unit/tools/fake_road.h"
 
-static char folder[] = "/tmp/torc-load-XXXXXX";
+static char folder[32];
 static char path[64];
 static char said_path[64];
 static int real_stderr = -1;
@@ -23,7 +23,7 @@ static struct torc_load_totals totals;
 /* Standard error goes to a file, so that messages can be looked at. */
 static void set_up(void)
 {
-    memcpy(folder + strlen(folder) - 6, "XXXXXX", 6);
+    (void)snprintf(folder, sizeof folder, "/tmp/torc-load-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     (void)snprintf(path, sizeof path, "%s/in.put.csv", folder);
     (void)snprintf(said_path, sizeof said_path, "%s/said", folder);

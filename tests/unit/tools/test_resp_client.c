@@ -17,7 +17,7 @@
 
 #define SECOND_NS 1000000000ull
 
-static char folder[] = "/tmp/torc-resp-XXXXXX";
+static char folder[32];
 static char path[64];
 static int listener = -1;
 static int server = -1;
@@ -27,7 +27,7 @@ static const struct torc_resp_reply *reply;
 
 static void set_up(void)
 {
-    memcpy(folder + strlen(folder) - 6, "XXXXXX", 6);
+    (void)snprintf(folder, sizeof folder, "/tmp/torc-resp-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     (void)snprintf(path, sizeof path, "unix:%s/s", folder);
     struct sockaddr_un address = {.sun_family = AF_UNIX};

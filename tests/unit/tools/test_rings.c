@@ -326,16 +326,18 @@ END_TEST
 
 START_TEST(values_of_every_size_go_in_and_out)
 {
-    static const size_t lengths[] = {0, 1, 30, 47, 48, 49, 500, 1023, 1024, 1025, 4000, 70000,
-                                     1 << 20, 5 << 20};
+    static const size_t lengths[] = {0, 1, 30, 47, 48, 49, 500, 1023, 1024, 1025, 4000, 16383,
+                                     16384, 16385, 70000, 1 << 20, 5 << 20};
     start();
-    struct torc_attachment *a = attach_with(16, 4096);
+    struct torc_attachment *small = attach_with(16, 4096);
+    struct torc_attachment *large = attach();
     char *value = malloc(5 << 20);
     ck_assert_ptr_nonnull(value);
     for (size_t i = 0; i < 5 << 20; i++) {
         value[i] = (char)(i * 31 >> 3);
     }
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        struct torc_attachment *a = lengths[i] > 100000 || i % 2 == 0 ? large : small;
         struct torc_slice wanted = torc_slice_of(value, lengths[i]);
         expect_integer(a, CALL(a, TORC_OP_HSET, S("h"), S("f"), wanted), i == 0);
         struct torc_reply reply = CALL(a, TORC_OP_HGET, S("h"), S("f"));
@@ -344,7 +346,8 @@ START_TEST(values_of_every_size_go_in_and_out)
         consume(a);
     }
     free(value);
-    torc_attachment_close(a);
+    torc_attachment_close(small);
+    torc_attachment_close(large);
 }
 END_TEST
 
@@ -585,7 +588,7 @@ START_TEST(talk_on_the_control_socket_of_a_session_ends_it)
         ck_assert_int_eq(close(fds[i]), 0);
     }
     ck_assert_int_eq(torc_handshake_send(fd, &mark, sizeof mark, NULL, 0), 0);
-    ck_assert_int_eq(torc_handshake_receive(fd, &mark, sizeof mark, NULL, 0, &len), 0);
+    ck_assert_int_eq(torc_handshake_receive(fd, &mark, sizeof mark, fds, 0, &len), 0);
     ck_assert(torc_handshake_is_mark(&mark, len, TORC_READY));
     wait_for(a, "ring_sessions", 2);
     ck_assert_int_eq(send(fd, "x", 1, MSG_NOSIGNAL), 1);
