@@ -20,7 +20,7 @@ static inline void relax(void)
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    __asm__ volatile("yield");
+    __asm__("yield");
 #endif
 }
 
@@ -59,24 +59,25 @@ void torc_release(struct torc *torc)
     }
 }
 
-struct torc_slice *torc_strings(struct torc *torc, size_t n, int *out_error)
+int torc_strings(struct torc *torc, size_t n, struct torc_slice **out_strings)
 {
     if (TORC_UNLIKELY(n > torc->strings_cap)) {
         if (n > UINT32_MAX) {
-            *out_error = torc_fail_errno(torc, -EMSGSIZE);
-            return NULL;
+            (void)torc_fail_errno(torc, -EMSGSIZE);
+            return TORC_EMSGSIZE;
         }
         size_t cap = torc_max_u64(n, 2 * torc->strings_cap);
         cap = torc_max_u64(cap, 16);
         struct torc_slice *strings = realloc(torc->strings, cap * sizeof *strings);
         if (strings == NULL) {
-            *out_error = torc_fail_errno(torc, -ENOMEM);
-            return NULL;
+            (void)torc_fail_errno(torc, -ENOMEM);
+            return TORC_ENOMEM;
         }
         torc->strings = strings;
         torc->strings_cap = cap;
     }
-    return torc->strings;
+    *out_strings = torc->strings;
+    return TORC_OK;
 }
 
 int torc_gather(struct torc *torc, const struct torc_bytes *key, const struct torc_bytes *more,
@@ -89,10 +90,10 @@ int torc_gather(struct torc *torc, const struct torc_bytes *key, const struct to
     if (n > SIZE_MAX / 2) {
         return torc_fail_errno(torc, -EMSGSIZE);
     }
-    int error;
-    struct torc_slice *strings = torc_strings(torc, n_keys + n, &error);
-    if (strings == NULL) {
-        return error;
+    struct torc_slice *strings;
+    int rc = torc_strings(torc, n_keys + n, &strings);
+    if (rc != TORC_OK) {
+        return rc;
     }
     bool valid = true;
     if (key != NULL) {
@@ -146,7 +147,7 @@ static int drop_late_replies(struct torc *torc)
         }
         if (rc == 0) {
             uint8_t head[TORC_MESSAGE_HEAD_BYTES];
-            memcpy(head, message.data, sizeof head);
+            torc_copy_once(head, message.data, sizeof head);
             if (!is_due(torc, head)) {
                 return fail_broken(torc, "a late reply is not the one that is due");
             }
@@ -187,26 +188,24 @@ static int decode_in_place(struct torc *torc, struct torc_slice message,
 static int accept_reply(struct torc *torc, struct torc_slice message, struct torc_reply *out_reply,
                         uint64_t *out_user_tag)
 {
-    struct torc_reply reply = {.count = 0};
     bool holds = message.len > sizeof torc->small;
     int rc;
     if (holds) {
-        rc = decode_in_place(torc, message, &reply);
+        rc = decode_in_place(torc, message, out_reply);
+        if (rc == -ENOMEM) {
+            return torc_fail_errno(torc, rc);
+        }
     } else {
-        memcpy(torc->small, message.data, message.len);
-        rc = torc_reply_decode(torc->small, message.len, &reply);
+        torc_copy_once(torc->small, message.data, message.len);
+        rc = torc_reply_decode(torc->small, message.len, out_reply);
     }
-    if (rc == -ENOMEM) {
-        return torc_fail_errno(torc, rc);
-    }
-    const struct torc_entry *entry = &torc->entries[torc->head & torc->entry_mask];
-    if (rc != 0) {
+    if (TORC_UNLIKELY(rc != 0)) {
         return fail_broken(torc, "a reply does not decode");
     }
-    if (reply.op != entry->op || reply.tag != (uint32_t)torc->head) {
+    const struct torc_entry *entry = &torc->entries[torc->head & torc->entry_mask];
+    if (TORC_UNLIKELY(out_reply->op != entry->op || out_reply->tag != (uint32_t)torc->head)) {
         return fail_broken(torc, "a reply is not the one that is due");
     }
-    *out_reply = reply;
     *out_user_tag = entry->tag;
     torc->head++;
     torc->holds = holds;
@@ -276,20 +275,28 @@ int torc_send(struct torc *torc, uint64_t user_tag, enum torc_op op, const uint6
     if (n_strings > UINT32_MAX) {
         return torc_fail_errno(torc, -EMSGSIZE);
     }
-    size_t size = torc_request_size((uint8_t)op, strings, (uint32_t)n_strings);
-    if (size == 0) {
-        return torc_fail_errno(torc, -EMSGSIZE);
+    /* Most requests fit a slot: try that first. What does not fit is measured by the way. */
+    size_t size = TORC_SLOT_MESSAGE;
+    for (;;) {
+        int rc = 0;
+        uint8_t *message = torc_attachment_reserve(torc->attachment, size, &rc);
+        if (TORC_UNLIKELY(message == NULL)) {
+            return torc_fail_errno(torc, rc);
+        }
+        size_t len = torc_request_encode_within(message, size, (uint8_t)op, (uint32_t)torc->tail,
+                                                numbers, strings, (uint32_t)n_strings);
+        if (TORC_UNLIKELY(len == 0)) {
+            return torc_fail_errno(torc, -EMSGSIZE);
+        }
+        bool fits = len <= size;
+        size = len;
+        if (TORC_LIKELY(fits)) {
+            break;
+        }
     }
-    int rc = 0;
-    uint8_t *message = torc_attachment_reserve(torc->attachment, size, &rc);
-    if (message == NULL) {
-        return torc_fail_errno(torc, rc);
-    }
-    size_t len = torc_request_encode(message, (uint8_t)op, (uint32_t)torc->tail, numbers, strings,
-                                     (uint32_t)n_strings);
     /* Only a request that no area takes is waited for. */
     bool may_wait = size > torc_area_message_max(TORC_AREA_BYTES_MIN);
-    rc = torc_attachment_commit(torc->attachment, len, may_wait ? deadline_from_now(torc) : 0);
+    int rc = torc_attachment_commit(torc->attachment, size, may_wait ? deadline_from_now(torc) : 0);
     if (rc != 0 && rc != -ETIMEDOUT) {
         return torc_fail_errno(torc, rc);
     }
@@ -312,18 +319,16 @@ int torc_call(struct torc *torc, enum torc_op op, const uint64_t *numbers,
     if (rc != TORC_OK) {
         return rc;
     }
-    struct torc_reply reply;
     uint64_t user_tag;
-    rc = torc_receive(torc, true, &reply, &user_tag);
+    rc = torc_receive(torc, true, out_reply, &user_tag);
     if (rc != TORC_OK) {
         torc->n_late = torc->tail - torc->head; /* whatever it was: nobody asks for it again */
         return rc;
     }
-    if (reply.kind == TORC_REPLY_ERROR) {
-        struct torc_slice text = torc_reply_error_text(&reply);
-        return torc_failf(torc, torc_status_error(reply.status), "%.*s",
+    if (TORC_UNLIKELY(out_reply->kind == TORC_REPLY_ERROR)) {
+        struct torc_slice text = torc_reply_error_text(out_reply);
+        return torc_failf(torc, torc_status_error(out_reply->status), "%.*s",
                           (int)torc_min_u64(text.len, TORC_TEXT_BYTES), (const char *)text.data);
     }
-    *out_reply = reply;
     return TORC_OK;
 }

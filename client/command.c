@@ -15,8 +15,11 @@
 static size_t append(char *text, size_t at, size_t cap, const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len && at < cap - 1; i++) {
-        char c = bytes[i];
-        text[at++] = c == '\r' || c == '\n' || c == '\0' ? ' ' : c;
+        bool breaks = bytes[i] == '\r' || bytes[i] == '\n' || bytes[i] == '\0';
+        text[at++] = bytes[i];
+        if (breaks) {
+            text[at - 1] = ' ';
+        }
     }
     text[at] = '\0';
     return at;
@@ -179,10 +182,10 @@ int torc_words_parse(struct torc *torc, const struct torc_bytes *words, size_t n
     if (!torc_op_arity_is_ok(info, n_words)) {
         return fail_arity(torc, info->name);
     }
-    int error;
-    struct torc_slice *strings = torc_strings(torc, n_words, &error);
-    if (strings == NULL) {
-        return error;
+    struct torc_slice *strings;
+    int rc = torc_strings(torc, n_words, &strings);
+    if (rc != TORC_OK) {
+        return rc;
     }
     struct torc_words parsed = {.op = op, .strings = strings};
     unsigned n_numbers = 0;

@@ -214,27 +214,29 @@ static void detach(struct torc *torc)
 
 static void free_handle(struct torc *torc)
 {
-    /* Copies that copy_options() made. */
-    free((void *)(uintptr_t)torc->options.socket);
-    free((void *)(uintptr_t)torc->options.name);
+    free(torc->socket);
+    free(torc->name);
     free(torc->entries);
     free(torc->strings);
     free(torc->ends);
     free(torc);
 }
 
-static bool copy_text(const char *text, const char **out_copy)
+static bool copy_text(const char *text, char **out_copy)
 {
     *out_copy = text != NULL ? strdup(text) : NULL;
     return text == NULL || *out_copy != NULL;
 }
 
-static bool copy_options(const struct torc_options *from, struct torc_options *out)
+static bool copy_options(struct torc *torc, const struct torc_options *options)
 {
-    *out = *from;
-    out->socket = NULL;
-    out->name = NULL;
-    return copy_text(from->socket, &out->socket) && copy_text(from->name, &out->name);
+    if (!copy_text(options->socket, &torc->socket) || !copy_text(options->name, &torc->name)) {
+        return false;
+    }
+    torc->options = *options;
+    torc->options.socket = torc->socket;
+    torc->options.name = torc->name;
+    return true;
 }
 
 /* What is wrong with the options, or NULL. Sizes are the server's business. */
@@ -274,7 +276,7 @@ int torc_open(const struct torc_options *options, struct torc **out_torc,
     error = TORC_ENOMEM;
     fault = "out of memory";
     torc = calloc(1, sizeof *torc);
-    if (torc == NULL || !copy_options(options, &torc->options)) {
+    if (torc == NULL || !copy_options(torc, options)) {
         goto out_error;
     }
     torc->text = "";

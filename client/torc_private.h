@@ -46,8 +46,9 @@ struct torc {
     uint32_t ends_cap;
     uint8_t small[TORC_SLOT_MESSAGE]; /* private copy of a reply that came in a slot */
 
-    struct torc_options options; /* with strings of our own */
-    const char *text;            /* of the last error: static, or in text_buffer */
+    struct torc_options options; /* its texts are the two below */
+    char *socket, *name;
+    const char *text; /* of the last error: static, or in text_buffer */
     char text_buffer[TORC_TEXT_BYTES];
 };
 
@@ -84,9 +85,9 @@ int torc_enter(struct torc *torc) TORC_MUST_USE;
  * reply lent is given back. */
 int torc_enter_sync(struct torc *torc) TORC_MUST_USE;
 
-/* Room for `n` strings in torc->strings: NULL and TORC_ENOMEM noted, TORC_EMSGSIZE when no message
+/* Room for `n` strings: *out_strings is torc->strings. TORC_ENOMEM; TORC_EMSGSIZE when no message
  * has as many. */
-struct torc_slice *torc_strings(struct torc *torc, size_t n, int *out_error) TORC_MUST_USE;
+int torc_strings(struct torc *torc, size_t n, struct torc_slice **out_strings) TORC_MUST_USE;
 
 /* Publish a request; `user_tag` comes back with its reply. Does not wait, but for a long one. */
 int torc_send(struct torc *torc, uint64_t user_tag, enum torc_op op, const uint64_t *numbers,
@@ -102,7 +103,7 @@ int torc_receive(struct torc *torc, bool wait, struct torc_reply *out_reply,
 void torc_release(struct torc *torc);
 
 /* A synchronous call, after torc_enter_sync(): send, and the reply of exactly that. An error reply
- * is this function's error. */
+ * is this function's error. Here and in torc_receive(), *out_reply is undefined on failure. */
 int torc_call(struct torc *torc, enum torc_op op, const uint64_t *numbers,
               const struct torc_slice *strings, size_t n_strings,
               struct torc_reply *out_reply) TORC_MUST_USE;

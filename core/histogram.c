@@ -113,7 +113,7 @@ static uint64_t rank_of(uint64_t count, double percent)
     if (percent >= 100.0) {
         return count;
     }
-    /* 99.9 has no exact double: without the slack, 99.9 % of 1000 could round up to 1000. */
+    /* Most percentages have no exact double: without the slack, 0.68 % of 10000 would be 69. */
     double exact = percent * (double)count / 100.0;
     exact -= exact * 4.0 * DBL_EPSILON;
     uint64_t rank = (uint64_t)exact;

@@ -51,7 +51,7 @@ static struct shown show(const char *text)
 {
     struct shown shown;
     size_t n = 0;
-    for (; text[n] != '\0' && n < SHOWN_BYTES; n++) {
+    for (; n < SHOWN_BYTES && text[n] != '\0'; n++) {
         unsigned char c = (unsigned char)text[n];
         shown.text[n] = (char)(c < 0x20 || c == 0x7f ? '?' : c);
     }

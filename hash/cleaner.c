@@ -10,9 +10,9 @@
 #define VICTIM_LOOK 32u
 /* Costs in sixteenths of a unit. */
 #define COST_UNIT      16u
-#define COST_DEAD      1u /* a dead record is passed */
-#define COST_BYTES_LOG 6u /* moving: one more for each 64 bytes */
-#define COST_LOOK      (2u * COST_UNIT)
+#define COST_DEAD      1u  /* a dead record is passed */
+#define COST_BYTES_LOG 6u  /* moving: one more for each 64 bytes */
+#define COST_LOOK      32u /* a victim is looked for */
 
 /* What is being cleaned. */
 struct cleaning {
@@ -163,7 +163,7 @@ static uint64_t choose_victim(struct cleaning *c, const struct torc_clean_goal *
         return TORC_REF_NONE;
     }
     const struct torc_segment *segment = torc_arena_at(arena, victim);
-    if (segment->used - segment->live <= segment->used / (2 * goal->dead_part)) {
+    if (segment->used - segment->live <= segment->used / goal->dead_part / 2) {
         return TORC_REF_NONE;
     }
     stream->closed = victim;

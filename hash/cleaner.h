@@ -6,8 +6,8 @@
  *
  * It keeps no state that could grow stale. Its victim is the segment at which the stream's ring of
  * closed segments starts, and its place in it is the end of a hole at the front, which it writes
- * over the records that it has moved away; nothing else makes a hole there. So a victim may be freed
- * in between, and any database may go on with it.
+ * over the records that it has moved away; nothing else makes a hole there. So a victim may be
+ * freed in between, and any database may go on with it.
  *
  * A record is found in the table that refers to it: a field record by its owner, a key record by
  * its name, in all databases of the arena and in what was flushed but is not yet freed (why no

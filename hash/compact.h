@@ -23,13 +23,11 @@
 
 #include "core/slice.h"
 
-#define TORC_COMPACT_MAX_BYTES 65535u /* of a block, slack included */
-#define TORC_COMPACT_MAX_PART  32767u /* bytes of an encoded field or value */
-#define TORC_COMPACT_MAX_FIELDS                                                                    \
-    65535u                            /* the count's type; the block's size ends it far earlier    \
-                                       */
-#define TORC_COMPACT_LEN_1_MAX  107u  /* longest part whose length takes one byte */
-#define TORC_COMPACT_LEN_2_FLAG 0x80u /* else: this and its high 7 bits, then its low 8 bits */
+#define TORC_COMPACT_MAX_BYTES  65535u /* of a block, slack included */
+#define TORC_COMPACT_MAX_PART   32767u /* bytes of an encoded field or value */
+#define TORC_COMPACT_MAX_FIELDS 65535u /* what a count holds; the bytes end it earlier */
+#define TORC_COMPACT_LEN_1_MAX  107u   /* longest part whose length takes one byte */
+#define TORC_COMPACT_LEN_2_FLAG 0x80u  /* else: this | its high 7 bits, then its low 8 bits */
 
 struct torc_pair {
     struct torc_slice field;

@@ -269,7 +269,7 @@ static size_t find_many_scalar(const uint8_t *block, size_t n, const uint64_t *h
                        locate_any_scalar, out_values);
 }
 
-static const struct torc_compact_ops OPS_SCALAR = {
+static const struct torc_compact_ops ops_scalar = {
     .name = "scalar",
     .find_many = find_many_scalar,
     .locate = locate_scalar,
@@ -287,7 +287,7 @@ INLINE __m128i load_16(const uint8_t *p)
 }
 
 /* The lowest n of 32 bits. A table, as a shift by a variable costs more than the load. */
-static const uint32_t LOW_BITS[33] = {
+static const uint32_t low_bits[33] = {
     0x00000000, 0x00000001, 0x00000003, 0x00000007, 0x0000000f, 0x0000001f, 0x0000003f,
     0x0000007f, 0x000000ff, 0x000001ff, 0x000003ff, 0x000007ff, 0x00000fff, 0x00001fff,
     0x00003fff, 0x00007fff, 0x0000ffff, 0x0001ffff, 0x0003ffff, 0x0007ffff, 0x000fffff,
@@ -303,20 +303,20 @@ INLINE uint32_t match_sse2(const uint8_t *prints, size_t n, uint8_t print)
         __m128i equal = _mm_cmpeq_epi8(load_16(prints + 16), wanted);
         matches |= (uint32_t)_mm_movemask_epi8(equal) << 16;
     }
-    return matches & LOW_BITS[n < 32 ? n : 32];
+    return matches & low_bits[n < 32 ? n : 32];
 }
 
 /* psadbw against zero adds up eight bytes at a time. The last vector keeps the bytes below `group`
  * only, by a window of ones that ends there. */
 INLINE size_t count_before_sse2(const uint8_t *counts, size_t group)
 {
-    static const uint8_t WINDOW[32] = {
+    static const uint8_t window[32] = {
         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, /* the upper half is 0 */
     };
     const __m128i zero = _mm_setzero_si128();
     size_t last = group & ~(size_t)15;
-    __m128i keep = load_16(WINDOW + 16 - (group - last));
+    __m128i keep = load_16(window + 16 - (group - last));
     __m128i sum = _mm_sad_epu8(_mm_and_si128(load_16(counts + last), keep), zero);
     for (size_t i = 0; i < last; i += 16) {
         sum = _mm_add_epi64(sum, _mm_sad_epu8(load_16(counts + i), zero));
@@ -381,7 +381,7 @@ static size_t find_many_sse2(const uint8_t *block, size_t n, const uint64_t *has
                        out_values);
 }
 
-static const struct torc_compact_ops OPS_SSE2 = {
+static const struct torc_compact_ops ops_sse2 = {
     .name = "sse2",
     .find_many = find_many_sse2,
     .locate = locate_sse2,
@@ -395,11 +395,11 @@ const struct torc_compact_ops *torc_compact_ops_at(enum torc_cpu_level level)
 {
 #if VECTORS
     if (level >= TORC_CPU_SSE2) {
-        return &OPS_SSE2;
+        return &ops_sse2;
     }
 #endif
     (void)level;
-    return &OPS_SCALAR;
+    return &ops_scalar;
 }
 
 /* --- the choice --- */
@@ -433,7 +433,7 @@ static void shift_first(uint8_t *offsets, size_t n, uint16_t above, uint16_t del
     choose()->shift(offsets, n, above, delta);
 }
 
-static const struct torc_compact_ops OPS_FIRST = {
+static const struct torc_compact_ops ops_first = {
     .name = "not chosen yet",
     .find_many = find_many_first,
     .locate = locate_first,
@@ -441,4 +441,4 @@ static const struct torc_compact_ops OPS_FIRST = {
     .shift = shift_first,
 };
 
-const struct torc_compact_ops *_Atomic torc_compact_ops_chosen = &OPS_FIRST;
+const struct torc_compact_ops *_Atomic torc_compact_ops_chosen = &ops_first;

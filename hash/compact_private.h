@@ -59,9 +59,12 @@ static inline void torc_compact_head_store(uint8_t *block, const struct torc_com
 {
     assert(head->groups_log2 <= 0x0fu && head->spare <= TORC_COMPACT_SPARE_MAX);
     assert(head->capacity <= 0xffffu && head->count <= 0xffffu && head->entry_bytes <= 0xffffu);
-    torc_store_u64(block, (uint64_t)TORC_COMPACT_FORM_PLAIN << 4 | head->groups_log2 |
-                              (uint64_t)head->spare << 8 | (uint64_t)head->capacity << 16 |
-                              (uint64_t)head->count << 32 | (uint64_t)head->entry_bytes << 48);
+    uint64_t word = head->entry_bytes;
+    word = word << 16 | head->count;
+    word = word << 16 | head->capacity;
+    word = word << 8 | head->spare;
+    word = word << 8 | TORC_COMPACT_FORM_PLAIN << 4 | head->groups_log2;
+    torc_store_u64(block, word);
 }
 
 /* Bytes of the group counts: one a group, none for a single group. */

@@ -3,17 +3,15 @@
  * Dropping in steps: hashes that were deleted, and all keys of a flushed keyspace.
  *
  * Lists in the live root of the keyspace say what is to be freed. An entry leaves its table before
- * its record is freed, so that whatever is still in a table is valid: the cleaner and the checker
- * treat a half-dropped keyspace like any other.
+ * its record is freed, so that whatever is still in a table is valid.
  */
+#include "hash/drain_private.h"
 #include "hash/keyspace_private.h"
 
 /* A hash that is freed within this many units goes at once. */
 #define DROP_NOW_UNITS 32u
 /* Units of one hash before the budget is looked at again. */
 #define DROP_SHARE_UNITS 128u
-/* Keys collected for removal at a time; a home holds fewer. */
-#define BATCH_KEYS 64u
 
 static void list_hash(struct torc_keyspace *keyspace, uint64_t root)
 {
@@ -44,45 +42,21 @@ static unsigned drop_hashes(struct torc_keyspace *keyspace, unsigned budget)
     return budget;
 }
 
-/* Keys of some homes. */
-struct drop_batch {
-    uint64_t refs[BATCH_KEYS];
-    unsigned n_refs;
-    bool is_full; /* there were more */
+struct drop_visit {
+    struct torc_keyspace *keyspace;
+    unsigned n_seen;
 };
 
-static void collect_key(void *arg, uint64_t ref)
+static void drop_key(void *arg, uint64_t ref)
 {
-    struct drop_batch *batch = arg;
-    if (batch->n_refs == BATCH_KEYS) {
-        batch->is_full = true;
-        return;
+    struct drop_visit *v = arg;
+    struct torc_arena *arena = v->keyspace->arena;
+    const uint8_t *record = torc_arena_at(arena, ref);
+    ++v->n_seen;
+    if (torc_record_type(record) == TORC_RECORD_FULL) {
+        list_hash(v->keyspace, torc_record_root(record));
     }
-    batch->refs[batch->n_refs++] = ref;
-}
-
-/* Free the keys of one home; returns how many there were. */
-static unsigned drop_home(struct torc_keyspace *keyspace, struct torc_keyspace_root *root)
-{
-    struct torc_arena *arena = keyspace->arena;
-    struct drop_batch batch = {.n_refs = 0};
-    uint64_t next =
-        torc_table_scan(arena, &root->table, root->drop_cursor, 1, collect_key, &batch);
-    for (unsigned i = 0; i < batch.n_refs; ++i) {
-        const uint8_t *record = torc_arena_at(arena, batch.refs[i]);
-        uint64_t hash = torc_hash_slice(keyspace->seed, torc_record_name(record));
-        if (torc_record_type(record) == TORC_RECORD_FULL) {
-            uint64_t full = torc_record_root(record);
-            torc_full_at(arena, full)->in_clean_list = 0;
-            list_hash(keyspace, full);
-        }
-        torc_table_remove(arena, &root->table, hash, batch.refs[i]);
-        (void)torc_record_release(arena, torc_stream_shared(arena), batch.refs[i]);
-    }
-    if (!batch.is_full) {
-        root->drop_cursor = next;
-    }
-    return batch.n_refs;
+    (void)torc_record_release(arena, torc_stream_shared(arena), ref);
 }
 
 static unsigned drop_flushed(struct torc_keyspace *keyspace, unsigned budget)
@@ -92,7 +66,10 @@ static unsigned drop_flushed(struct torc_keyspace *keyspace, unsigned budget)
         uint64_t ref = keyspace->root->dropped;
         struct torc_keyspace_root *root = torc_keyspace_root_at(arena, ref);
         if (root->table.count > 0) {
-            budget -= (unsigned)torc_min_u64(budget, 1 + drop_home(keyspace, root));
+            struct drop_visit v = {.keyspace = keyspace};
+            root->drop_cursor =
+                torc_drain_line(arena, &root->table, root->drop_cursor, drop_key, &v);
+            budget -= (unsigned)torc_min_u64(budget, 1 + v.n_seen);
             continue;
         }
         --budget;

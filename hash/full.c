@@ -10,6 +10,7 @@
 #include "hash/full.h"
 
 #include "core/hashing.h"
+#include "hash/drain_private.h"
 #include "hash/record.h"
 
 /* Pairs whose plan fits the stack; more take arena memory for the time of the call. */
@@ -17,8 +18,8 @@
 /* How many pairs ahead of the plan index lines are prefetched, and then records. */
 #define LINES_AHEAD   8u
 #define RECORDS_AHEAD 4u
-/* Records collected for removal at a time; a home holds fewer. */
-#define BATCH_RECORDS 64u
+/* Units of one step of a hash that is destroyed at once. */
+#define DESTROY_UNITS 64u
 
 /* What one pair of a set does:
  *   old_ref  new_ref
@@ -374,9 +375,8 @@ bool torc_full_wants_cleaning(const struct torc_full *full, uint64_t dead_min_by
     if (stream->open == TORC_REF_NONE) {
         return false;
     }
-    return !torc_full_is_large(full) ||
-           (stream->dead >= dead_min_bytes &&
-            stream->dead > (stream->live + stream->dead) / dead_part);
+    return !torc_full_is_large(full) || (stream->dead >= dead_min_bytes &&
+                                         stream->dead > (stream->live + stream->dead) / dead_part);
 }
 
 int torc_full_move(struct torc_arena *arena, uint64_t root, uint64_t ref)
@@ -411,49 +411,30 @@ int torc_full_move(struct torc_arena *arena, uint64_t root, uint64_t ref)
 
 /* --- dropping --- */
 
-/* The records in shared segments of some homes. */
-struct drop_batch {
-    const struct torc_arena *arena;
-    uint64_t refs[BATCH_RECORDS];
-    unsigned n_refs;
-    unsigned n_seen; /* entries visited */
-    bool is_full;    /* there were more */
+struct drop_visit {
+    struct torc_arena *arena;
+    struct torc_full *full;
+    unsigned n_seen;
 };
 
-static void collect_shared(void *arg, uint64_t ref)
+static void drop_record(void *arg, uint64_t ref)
 {
-    struct drop_batch *batch = arg;
-    const uint8_t *record = torc_arena_at(batch->arena, ref);
-    ++batch->n_seen;
-    if (torc_record_type(record) != TORC_RECORD_FIELD_OWNED) {
-        return;
+    struct drop_visit *v = arg;
+    ++v->n_seen;
+    if (torc_record_type(torc_arena_at(v->arena, ref)) == TORC_RECORD_FIELD_OWNED) {
+        release(v->arena, v->full, ref);
     }
-    if (batch->n_refs == BATCH_RECORDS) {
-        batch->is_full = true;
-        return;
-    }
-    batch->refs[batch->n_refs++] = ref;
 }
 
-/* Free the shared records of one home after the other; entries leave the table first, so that the
- * cleaner can go on moving what is still there. Returns what is left of the budget. */
+/* Free the records that are in shared segments; those in its own go with the segments. Returns what
+ * is left of the budget. */
 static unsigned drop_shared(struct torc_arena *arena, struct torc_full *full, unsigned budget)
 {
-    uint64_t seed = torc_arena_seed(arena);
     while (budget > 0 && full->record_bytes > full->stream.live) {
-        struct drop_batch batch = {.arena = arena};
-        uint64_t next = torc_table_scan(arena, &full->table, full->drop_cursor, 1, collect_shared,
-                                        &batch);
-        for (unsigned i = 0; i < batch.n_refs; ++i) {
-            uint64_t ref = batch.refs[i];
-            uint64_t hash = torc_hash_slice(seed, torc_record_name(torc_arena_at(arena, ref)));
-            torc_table_remove(arena, &full->table, hash, ref);
-            release(arena, full, ref);
-        }
-        if (!batch.is_full) {
-            full->drop_cursor = next;
-        }
-        budget -= (unsigned)torc_min_u64(budget, 1 + batch.n_seen);
+        struct drop_visit v = {.arena = arena, .full = full};
+        full->drop_cursor =
+            torc_drain_line(arena, &full->table, full->drop_cursor, drop_record, &v);
+        budget -= (unsigned)torc_min_u64(budget, 1 + v.n_seen);
     }
     return budget;
 }
@@ -488,6 +469,6 @@ bool torc_full_drop_step(struct torc_arena *arena, uint64_t root, unsigned budge
 
 void torc_full_destroy(struct torc_arena *arena, uint64_t root)
 {
-    while (torc_full_drop_step(arena, root, BATCH_RECORDS)) {
+    while (torc_full_drop_step(arena, root, DESTROY_UNITS)) {
     }
 }

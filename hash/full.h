@@ -27,8 +27,9 @@
 
 enum torc_full_state {
     TORC_FULL_LIVE = 1,
-    TORC_FULL_DROPPING = 2, /* unlinked; the records in shared segments are freed one by one */
-    TORC_FULL_TEARING = 3,  /* the table is not valid any more; its memory, then the segments go */
+    TORC_FULL_DROPPING =
+        2, /* unlinked; the records in shared segments are freed, the table drains */
+    TORC_FULL_TEARING = 3, /* the table is not valid any more; its memory, then the segments go */
 };
 
 /* Root, in the arena. */
@@ -40,7 +41,7 @@ struct torc_full {
     uint64_t extent_extra;           /* heads and page rests of its records that are extents */
     uint64_t drop_next;              /* next root in the list of hashes being dropped */
     uint64_t clean_next, clean_prev; /* list of hashes that the cleaner shall visit */
-    uint64_t drop_cursor;            /* TORC_FULL_DROPPING: as of torc_table_scan() */
+    uint64_t drop_cursor;            /* TORC_FULL_DROPPING: next line to drain */
     uint32_t state;                  /* enum torc_full_state */
     uint32_t in_clean_list;          /* 1: clean_next and clean_prev hold */
 };

@@ -11,6 +11,7 @@
 struct tally {
     const struct torc_arena *arena;
     uint64_t root;
+    uint64_t n_entries;
     uint64_t own_bytes;
     uint64_t shared_bytes;
     uint64_t extent_extra;
@@ -32,6 +33,7 @@ static const char *entry_fault(struct tally *tally, uint64_t ref)
     if (view.claimed && torc_arena_in_flight(tally->arena) == 0) {
         return "full: a record is still claimed";
     }
+    ++tally->n_entries;
     if (own) {
         tally->own_bytes += view.bytes;
     } else if (view.type == TORC_RECORD_FIELD_OWNED && view.owner == tally->root) {
@@ -59,7 +61,11 @@ static const char *visit_own(void *arg, uint64_t ref, const struct torc_record_v
     const struct tally *tally = arg;
     const struct torc_full *full = torc_full_at(tally->arena, tally->root);
     uint64_t hash = torc_hash_slice(torc_arena_seed(tally->arena), view->name);
-    if (view->type != TORC_RECORD_FIELD ||
+    if (view->type != TORC_RECORD_FIELD) {
+        return "full: a record with an owner in a segment of its own";
+    }
+    /* A table that drains lets go of records that go with their segment. */
+    if (full->state == TORC_FULL_LIVE &&
         torc_table_find(tally->arena, &full->table, hash, view->name) != ref) {
         return "full: a live record that the table does not know";
     }
@@ -95,7 +101,7 @@ int torc_full_check(const struct torc_arena *arena, uint64_t root, const char **
     if (fault != NULL) {
         return torc_inspect_result(fault, out_why);
     }
-    rc = torc_table_check(arena, &full->table, out_why);
+    rc = full->state == TORC_FULL_LIVE ? torc_table_check(arena, &full->table, out_why) : 0;
     if (rc != 0) {
         return rc;
     }
@@ -105,12 +111,16 @@ int torc_full_check(const struct torc_arena *arena, uint64_t root, const char **
     if (fault == NULL) {
         fault = torc_inspect_stream(arena, &full->stream, visit_own, &tally);
     }
-    if (fault == NULL && tally.own_bytes != full->stream.live) {
+    if (fault == NULL && full->state == TORC_FULL_LIVE && tally.own_bytes != full->stream.live) {
         fault = "full: bytes of its own records";
     }
-    if (fault == NULL && (tally.own_bytes + tally.shared_bytes != full->record_bytes ||
-                          tally.extent_extra != full->extent_extra)) {
-        fault = "full: bytes of its records";
+    if (fault == NULL && (tally.n_entries != full->table.count ||
+                          full->stream.live + tally.shared_bytes != full->record_bytes)) {
+        fault = "full: number or bytes of its records";
+    }
+    if (fault == NULL && full->state == TORC_FULL_LIVE &&
+        tally.extent_extra != full->extent_extra) {
+        fault = "full: pages of its extents";
     }
     return torc_inspect_result(fault, out_why);
 }

@@ -399,8 +399,8 @@ static int64_t put_new(const struct put *put)
 static int64_t rewrite_for_pair(const struct put *put, uint64_t old_ref, const uint8_t *old_block)
 {
     size_t need = torc_compact_need(old_block, 1, put->entry_bytes);
-    size_t capacity = capacity_for(put, torc_compact_used(old_block),
-                                   torc_min_u64(need, TORC_COMPACT_MAX_BYTES));
+    size_t capacity =
+        capacity_for(put, torc_compact_used(old_block), torc_min_u64(need, TORC_COMPACT_MAX_BYTES));
     uint64_t ref;
     uint8_t *block;
     int rc = alloc_compact(put, capacity, &ref, &block);

@@ -7,7 +7,8 @@
 #include "hash/table_private.h"
 
 /* Blocks of the largest table. */
-#define MAX_BLOCKS (TORC_TABLE_STEPS * TORC_ARENA_REF_BITS)
+#define MAX_BLOCKS      (TORC_TABLE_STEPS * TORC_ARENA_REF_BITS)
+#define MAX_BLOCKS_LOG2 9u
 
 bool torc_inspect_is_inside(const struct torc_arena *arena, uint64_t ref, uint64_t bytes)
 {
@@ -61,8 +62,9 @@ static bool sizes_are_sane(const struct torc_table *table)
         table->n_blocks < torc_table_blocks_for(torc_max_u64(n, target))) {
         return false;
     }
-    return n == target || (n != 0 && target != 0 &&
-                           (target == torc_table_next_size(n) || n == torc_table_next_size(target)));
+    return n == target ||
+           (n != 0 && target != 0 &&
+            (target == torc_table_next_size(n) || n == torc_table_next_size(target)));
 }
 
 static bool blocks_are_inside(const struct torc_arena *arena, const struct torc_table *table)
@@ -70,12 +72,12 @@ static bool blocks_are_inside(const struct torc_arena *arena, const struct torc_
     const uint64_t *more = NULL;
     if (table->n_blocks > TORC_TABLE_INLINE_BLOCKS) {
         uint64_t bytes = (table->n_blocks - TORC_TABLE_INLINE_BLOCKS) * sizeof(*more);
-        if (table->directory % sizeof(*more) != 0 ||
+        if (table->directory % sizeof(*more) != 0 || table->directory_log2 > MAX_BLOCKS_LOG2 ||
             !torc_inspect_is_inside(arena, table->directory, bytes)) {
             return false;
         }
         more = torc_arena_at(arena, table->directory);
-    } else if (table->directory != TORC_REF_NONE) {
+    } else if (table->directory != TORC_REF_NONE || table->directory_log2 != 0) {
         return false;
     }
     for (unsigned block = 0; block < table->n_blocks; ++block) {
@@ -211,8 +213,7 @@ uint64_t torc_inspect_segment_bytes(const struct torc_arena *arena,
            (stream->open != TORC_REF_NONE ? TORC_SEGMENT_BYTES : 0);
 }
 
-uint64_t torc_inspect_extent_bytes(const struct torc_arena *arena,
-                                   const struct torc_stream *stream)
+uint64_t torc_inspect_extent_bytes(const struct torc_arena *arena, const struct torc_stream *stream)
 {
     return ring_bytes(arena, stream->extents);
 }

@@ -10,8 +10,8 @@
 #include "hash/keyspace_private.h"
 
 /* When the dead share of records is worth the cleaner's work: under load, and when idle. */
-static const struct torc_clean_goal BUSY_GOAL = {.dead_min_bytes = 64 * TORC_KIB, .dead_part = 10};
-static const struct torc_clean_goal IDLE_GOAL = {.dead_min_bytes = 16 * TORC_KIB, .dead_part = 50};
+static const struct torc_clean_goal busy_goal = {.dead_min_bytes = 64 * TORC_KIB, .dead_part = 10};
+static const struct torc_clean_goal idle_goal = {.dead_min_bytes = 16 * TORC_KIB, .dead_part = 50};
 
 /* A home of the index that is moved counts as this many units: it has as many entries. */
 #define HOME_UNITS 8u
@@ -167,8 +167,8 @@ void torc_keyspace_remove(struct torc_keyspace *keyspace, const struct torc_key 
 {
     struct torc_arena *arena = keyspace->arena;
     const uint8_t *record = torc_arena_at(arena, ref);
-    uint64_t full = torc_record_type(record) == TORC_RECORD_FULL ? torc_record_root(record)
-                                                                 : TORC_REF_NONE;
+    uint64_t full =
+        torc_record_type(record) == TORC_RECORD_FULL ? torc_record_root(record) : TORC_REF_NONE;
     torc_table_remove(arena, &keyspace->root->table, key->hash, ref);
     (void)torc_record_release(arena, torc_stream_shared(arena), ref);
     if (full != TORC_REF_NONE) {
@@ -296,7 +296,7 @@ static void list_for_cleaner(struct torc_keyspace *keyspace, uint64_t root,
 
 void torc_keyspace_note_full(struct torc_keyspace *keyspace, uint64_t root)
 {
-    list_for_cleaner(keyspace, root, &BUSY_GOAL);
+    list_for_cleaner(keyspace, root, &busy_goal);
 }
 
 void torc_keyspace_unlist(struct torc_keyspace *keyspace, struct torc_full *full)
@@ -330,14 +330,13 @@ static bool maintain(struct torc_keyspace *keyspace, unsigned budget,
     if (dropping && left > 0) {
         left = torc_drop_step(keyspace, left, &dropping);
     }
-    bool growing =
-        torc_table_step(keyspace->arena, &keyspace->root->table, 1 + left / HOME_UNITS);
+    bool growing = torc_table_step(keyspace->arena, &keyspace->root->table, 1 + left / HOME_UNITS);
     return dropping || cleaning || growing;
 }
 
 bool torc_keyspace_maintain(struct torc_keyspace *keyspace, unsigned budget)
 {
-    return maintain(keyspace, budget, &BUSY_GOAL);
+    return maintain(keyspace, budget, &busy_goal);
 }
 
 struct trim_visit {
@@ -352,7 +351,7 @@ static void visit_to_trim(void *arg, uint64_t ref)
     const uint8_t *record = torc_arena_at(v->keyspace->arena, ref);
     ++v->n_seen;
     if (torc_record_type(record) == TORC_RECORD_FULL) {
-        list_for_cleaner(v->keyspace, torc_record_root(record), &IDLE_GOAL);
+        list_for_cleaner(v->keyspace, torc_record_root(record), &idle_goal);
         return;
     }
     if (torc_record_type(record) != TORC_RECORD_COMPACT ||
@@ -380,8 +379,8 @@ static unsigned trim_step(struct torc_keyspace *keyspace, unsigned budget, bool 
     torc_keyspace_begin(keyspace, TORC_OPERATION_TRIM, 0);
     while (root->trimming != 0 && budget > 0) {
         struct trim_visit v = {.keyspace = keyspace};
-        root->trim_cursor = torc_table_scan(keyspace->arena, &root->table, root->trim_cursor, 1,
-                                            visit_to_trim, &v);
+        root->trim_cursor =
+            torc_table_scan(keyspace->arena, &root->table, root->trim_cursor, 1, visit_to_trim, &v);
         root->trimming = root->trim_cursor != 0;
         budget -= (unsigned)torc_min_u64(budget, 1 + v.n_seen);
     }
@@ -394,7 +393,7 @@ bool torc_keyspace_settle(struct torc_keyspace *keyspace, unsigned budget)
 {
     bool trimming;
     unsigned left = trim_step(keyspace, budget, &trimming);
-    if (left == 0 || maintain(keyspace, left, &IDLE_GOAL) || trimming) {
+    if (left == 0 || maintain(keyspace, left, &idle_goal) || trimming) {
         return true;
     }
     /* Nothing lives: give the open segment back as well. */

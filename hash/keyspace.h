@@ -112,8 +112,7 @@ int64_t torc_hash_len(const struct torc_keyspace *keyspace,
                       const struct torc_key *key) TORC_MUST_USE;
 /* Every pair once, insertion order when compact. The visitor must not change the keyspace. 0. */
 int torc_hash_each(const struct torc_keyspace *keyspace, const struct torc_key *key,
-                   void (*visit)(void *arg, const struct torc_pair *pair),
-                   void *arg) TORC_MUST_USE;
+                   void (*visit)(void *arg, const struct torc_pair *pair), void *arg) TORC_MUST_USE;
 /* HSCAN: compact hashes answer everything with cursor 0; else as torc_table_scan(). */
 int torc_hash_scan(const struct torc_keyspace *keyspace, const struct torc_key *key,
                    uint64_t cursor, uint64_t min_homes,

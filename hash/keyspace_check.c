@@ -14,13 +14,14 @@
 struct check {
     const struct torc_arena *arena;
     bool is_live;          /* the root being walked is a database's, not a flushed one */
+    uint64_t n_keys;       /* of this root */
     uint64_t n_listed;     /* hashes that say they wait for the cleaner */
     uint64_t shared_bytes; /* records that were found, in shared segments */
     uint64_t index_bytes;
     uint64_t root_bytes;
     uint64_t segment_bytes;
     uint64_t extent_bytes;
-    uint64_t steps_left; /* of lists: no list has more than the arena has room for */
+    uint64_t steps_left; /* of lists: all together are no longer than there are roots */
     const char *fault;   /* the first that was found */
 };
 
@@ -68,6 +69,7 @@ static void check_key(struct check *c, uint64_t ref)
         note(c, why);
         return;
     }
+    ++c->n_keys;
     if (view.claimed) {
         note(c, "keyspace: a key record that is claimed");
     }
@@ -143,14 +145,18 @@ static void check_root(struct check *c, uint64_t ref, bool is_live)
     }
     const struct torc_keyspace_root *root = torc_keyspace_root_at(c->arena, ref);
     note(c, torc_inspect_table(c->arena, &root->table));
-    if (c->fault == NULL && torc_table_check(c->arena, &root->table, &why) != 0) {
+    if (c->fault == NULL && is_live && torc_table_check(c->arena, &root->table, &why) != 0) {
         note(c, why);
     }
     if (c->fault != NULL) {
         return;
     }
     c->is_live = is_live;
+    c->n_keys = 0;
     (void)torc_table_scan(c->arena, &root->table, 0, UINT64_MAX, visit_key, c);
+    if (c->n_keys != root->table.count) {
+        note(c, "keyspace: number of keys");
+    }
     c->index_bytes += torc_table_bytes(&root->table);
     c->root_bytes += 1u << TORC_KEYSPACE_ROOT_LOG2;
 }
@@ -227,9 +233,8 @@ static const char *visit_shared(void *arg, uint64_t ref, const struct torc_recor
     if (view->type == TORC_RECORD_FIELD) {
         return "keyspace: a record without owner in a shared segment";
     }
-    bool is_known = view->type == TORC_RECORD_FIELD_OWNED
-                        ? field_is_known(c->arena, ref, view)
-                        : key_is_known(c->arena, ref, view->name);
+    bool is_known = view->type == TORC_RECORD_FIELD_OWNED ? field_is_known(c->arena, ref, view)
+                                                          : key_is_known(c->arena, ref, view->name);
     return is_known ? NULL : "keyspace: a live record that no table knows";
 }
 
@@ -248,14 +253,14 @@ static void check_shared(struct check *c)
 
 int torc_keyspace_check_arena(const struct torc_arena *arena, const char **out_why)
 {
-    struct check c = {
-        .arena = arena,
-        .steps_left = arena->region.capacity >> TORC_KEYSPACE_ROOT_LOG2,
-    };
     int rc = torc_arena_check(arena, out_why);
     if (rc != 0) {
         return rc;
     }
+    struct check c = {
+        .arena = arena,
+        .steps_left = torc_arena_used_by(arena, TORC_USE_ROOT) >> TORC_KEYSPACE_ROOT_LOG2,
+    };
     for (unsigned i = 0; i < TORC_ARENA_DATABASES && c.fault == NULL; ++i) {
         uint64_t ref = torc_arena_root(arena, i);
         if (ref != TORC_REF_NONE) {

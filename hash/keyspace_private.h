@@ -20,21 +20,21 @@
  *
  * A flush must be O(1) and must not fail, so a database with keys always has a spare root: the
  * flush puts it in place of the old root, which goes to the list `dropped` with all that hangs on
- * it. Its entries are then freed in steps; until then they are valid, so that the cleaner can move
- * their records like any other. */
+ * it. Its table is then drained in steps; what is still in it is valid, so that the cleaner can
+ * move these records like any others. */
 struct torc_keyspace_root {
     uint64_t magic; /* TORC_KEYSPACE_MAGIC */
     struct torc_table table;
-    uint64_t spare;        /* the next flush's root; set while the table holds entries */
-    uint64_t dropped;      /* list of flushed roots; only in the live root */
-    uint64_t drop_next;    /* next in that list; only in flushed roots */
-    uint64_t drop_cursor;  /* how far a flushed root is freed, as of torc_table_scan() */
-    uint64_t drop_hashes;  /* list of full hashes that are being freed; only in the live root */
-    uint64_t clean_first;  /* list of full hashes for the cleaner; only in the live root */
+    uint64_t spare;       /* the next flush's root; set while the table holds entries */
+    uint64_t dropped;     /* list of flushed roots; only in the live root */
+    uint64_t drop_next;   /* next in that list; only in flushed roots */
+    uint64_t drop_cursor; /* the next line to drain; only in flushed roots */
+    uint64_t drop_hashes; /* list of full hashes that are being freed; only in the live root */
+    uint64_t clean_first; /* list of full hashes for the cleaner; only in the live root */
     uint64_t clean_last;
-    uint64_t slack_bytes;  /* slack given to compact blocks since the last trimming began */
-    uint64_t trim_cursor;  /* how far the trimming is, as of torc_table_scan() */
-    uint64_t trimming;     /* 1: a trimming is under way */
+    uint64_t slack_bytes; /* slack given to compact blocks since the last trimming began */
+    uint64_t trim_cursor; /* how far the trimming is, as of torc_table_scan() */
+    uint64_t trimming;    /* 1: a trimming is under way */
 };
 static_assert(sizeof(struct torc_keyspace_root) <= 1u << TORC_KEYSPACE_ROOT_LOG2,
               "a root is one block");

@@ -187,8 +187,10 @@ static bool has_room(const struct torc_arena *arena, const struct torc_table *ta
     return is_clean && !torc_line_is_full(torc_table_line(arena, table, line));
 }
 
-void torc_table_put_far(const struct torc_arena *arena, struct torc_table *table,
-                        struct torc_home home, uint8_t fingerprint, uint64_t ref)
+/* The last resort, in the nearest free slot: without it many equal hashes could not be stored. The
+ * home and the line of the class are full. */
+static void put_far(const struct torc_arena *arena, struct torc_table *table, struct torc_home home,
+                    uint8_t fingerprint, uint64_t ref)
 {
     /* Lines that a shrink will free get no entries of its target's mapping. */
     uint64_t end = torc_max_u64(home.n, table->n_target);
@@ -223,7 +225,7 @@ void torc_table_place(const struct torc_arena *arena, struct torc_table *table, 
     uint64_t room = guest;
     if (torc_line_is_full(torc_table_line(arena, table, guest)) &&
         !make_room(arena, table, home.line, guest, &room)) {
-        torc_table_put_far(arena, table, home, fingerprint, ref);
+        put_far(arena, table, home, fingerprint, ref);
         return;
     }
     if (room == home.line) {

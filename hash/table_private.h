@@ -260,10 +260,6 @@ void torc_table_guest_left(const struct torc_arena *arena, const struct torc_tab
 void torc_table_place(const struct torc_arena *arena, struct torc_table *table, uint64_t hash,
                       uint64_t ref);
 
-/* The last resort of placement, in the nearest free slot. */
-void torc_table_put_far(const struct torc_arena *arena, struct torc_table *table,
-                        struct torc_home home, uint8_t fingerprint, uint64_t ref);
-
 /* `line` got a free slot: let a native that is a guest elsewhere come home, if there is one. */
 void torc_table_call_home(const struct torc_arena *arena, const struct torc_table *table,
                           uint64_t line);

@@ -9,8 +9,8 @@
  */
 #include "hash/table_private.h"
 
-/* Entries of one home that are lifted out: ten natives, up to ten guests in each of eight lines, and
- * a few far ones, which are enough unless hashes are equal. */
+/* Entries of one home that are lifted out: ten natives, up to ten guests in each of eight lines,
+ * and a few far ones, which are enough unless hashes are equal. */
 #define LIFTED_FAR_MAX 16u
 #define LIFTED_MAX     (TORC_LINE_SLOTS * (1 + TORC_LINE_CLASSES) + LIFTED_FAR_MAX)
 
@@ -153,10 +153,11 @@ static void settle_far(const struct torc_arena *arena, struct torc_table *table,
                 torc_table_far_came(table, line, now.line);
                 torc_table_far_left(table);
             } else {
+                /* All lines that it can go to are behind us. */
                 uint64_t ref = torc_line_ref(l, slot);
                 torc_line_take(l, slot);
-                torc_table_put_far(arena, table, now, torc_hash_fingerprint(hash), ref);
                 torc_table_far_left(table);
+                torc_table_place(arena, table, hash, ref);
             }
         }
     }

@@ -60,12 +60,14 @@ static int sleep_once(struct torc_attachment *attachment, torc_attachment_look *
 {
     _Atomic uint32_t *sleeping = &attachment->request_lines->sleeping;
     const struct torc_reply_lines *server = attachment->reply_lines;
-    /* A new value for each sleep: the server wakes once per value. */
+    /* The futex word first: the server wakes once per value of the flag, and it may do so for
+     * replies seen long ago. Whatever it does once it has seen the flag then ends this sleep. */
+    uint32_t word = atomic_load_explicit(&server->futex, memory_order_acquire);
+    /* A new value for each sleep. */
     attachment->sleep_word += attachment->sleep_word == UINT32_MAX ? 2 : 1;
-    /* W4: the order of these four accesses is in ring/layout.h. */
+    /* W4: see the table in ring/layout.h. */
     atomic_store_explicit(sleeping, attachment->sleep_word, memory_order_seq_cst);
     (void)atomic_load_explicit(&server->batches, memory_order_seq_cst);
-    uint32_t word = atomic_load_explicit(&server->futex, memory_order_acquire);
     int result = look(attachment);
     if (result == -EAGAIN) {
         torc_futex_wait(&server->futex, word, limit_ns);

@@ -39,10 +39,11 @@ static inline void torc_futex_wait(const _Atomic uint32_t *word, uint32_t expect
     (void)syscall(SYS_futex, word, FUTEX_WAIT, expected, &timeout, NULL, 0);
 }
 
-/* Wake who sleeps on the word, in any process. One syscall, about 0.3 us when nobody does. */
+/* Wake one sleeper on the word, in any process: a session has one, and a hostile client that sends
+ * more to sleep must not make this longer. One syscall, about 0.3 us when nobody sleeps. */
 static inline void torc_futex_wake(const _Atomic uint32_t *word)
 {
-    (void)syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+    (void)syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 /* Can this process use the asymmetric form? Asks the kernel: not for hot paths. */

@@ -115,7 +115,9 @@ int torc_handshake_receive_some(int socket, void *buffer, size_t cap, int *fds, 
         close_all(received, n);
         return len == 0 && !is_cut && n == 0 ? -EPIPE : -EBADMSG;
     }
-    memcpy(fds, received, n * sizeof(int));
+    for (unsigned i = 0; i < n; i++) {
+        fds[i] = received[i];
+    }
     *out_len = (size_t)len;
     *out_n_fds = n;
     return 0;
@@ -134,7 +136,9 @@ int torc_handshake_receive(int socket, void *buffer, size_t cap, int *fds, unsig
     if (n != n_fds) {
         return -EBADMSG; /* none came */
     }
-    memcpy(fds, kept, n * sizeof(int));
+    for (unsigned i = 0; i < n; i++) {
+        fds[i] = kept[i];
+    }
     *out_len = len;
     return 0;
 }
@@ -308,7 +312,10 @@ static void copy_text(char why[TORC_HANDSHAKE_TEXT_BYTES],
 {
     size_t len = 0;
     while (len < TORC_HANDSHAKE_TEXT_BYTES - 1 && text[len] != '\0') {
-        why[len] = is_printable(text[len]) ? text[len] : '?';
+        why[len] = text[len];
+        if (!is_printable(why[len])) {
+            why[len] = '?';
+        }
         len++;
     }
     why[len] = '\0';

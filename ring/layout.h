@@ -19,29 +19,35 @@
  *
  * W1, W2: the client publishes a slot (or `consumed`, for which a reply may be waiting), then loads
  * reply.sleeping; the server stores reply.sleeping, then looks at all slots. Release and acquire do
- * not keep a store ahead of a later load, so with less than the following both may miss, and the
- * server sleeps on a full slot: symmetric   all four accesses are seq_cst, also the store of the
- * slot; asymmetric  the client publishes with release; the server calls membarrier() between its
- * store and its look, which is a full barrier in each client that has registered. This takes the
- * cost from each publication to the rare sleep. W3, W4: the server publishes replies with release,
- * then adds to `batches` (seq_cst), then loads request.sleeping (seq_cst). The client stores
- * request.sleeping (seq_cst), then loads `batches` (seq_cst), then `futex`, then looks at its slot,
- * then sleeps while futex has the value it loaded. If the server missed the client's flag, its
- * addition comes before the client's load of `batches` in the one order of all seq_cst accesses, so
- * the client sees what was published before it. Model of both: docs/models/wakeup.pml.
+ * not keep a store ahead of a later load, so with less than one of the following both may miss, and
+ * the server sleeps on a full slot:
+ *
+ *   symmetric   all four accesses are seq_cst, also the store of the slot
+ *   asymmetric  the client publishes with release; the server calls membarrier() between its store
+ *               and its look, which is a full barrier in each client that has registered. This
+ *               takes the cost from each publication to the rare sleep
+ *
+ * W3, W4: the server publishes replies with release, then adds to `batches` (seq_cst), then loads
+ * request.sleeping (seq_cst). The client loads `futex`, then stores request.sleeping (seq_cst),
+ * then loads `batches` (seq_cst), then looks at its slot, then sleeps while futex has the value
+ * that it loaded. If the server missed the client's flag, its addition comes before the client's
+ * load of `batches` in the one order of all seq_cst accesses, so the client sees what was published
+ * before it. If the server saw the flag, futex changes after the client has loaded it.
  *
  * A flag that is not 0 changes its value with each sleep, so that one sleep costs one wake-up.
+ *
+ * Model of all this: docs/models/wakeup.pml.
  */
 #ifndef TORC_RING_LAYOUT_H
 #define TORC_RING_LAYOUT_H
 
 #include "ring/exchange.h"
 
-#define TORC_AREA_LINES_BYTES   128u                  /* two public lines; messages follow */
-#define TORC_AREA_BYTES_MIN     (4u * 1024u)          /* of messages, each direction */
-#define TORC_AREA_BYTES_DEFAULT (64u * 1024u)         /* each direction */
-#define TORC_AREA_BYTES_MAX     (64u * 1024u * 1024u) /* each direction */
-#define TORC_AREA_ALIGN         64u                   /* messages start at multiples of it */
+#define TORC_AREA_LINES_BYTES   128u       /* two public lines; messages follow */
+#define TORC_AREA_BYTES_MIN     (1u << 12) /* of messages, each direction */
+#define TORC_AREA_BYTES_DEFAULT (1u << 16)
+#define TORC_AREA_BYTES_MAX     (1u << 26)
+#define TORC_AREA_ALIGN         64u /* messages start at multiples of it */
 
 struct torc_request_lines {
     _Alignas(64) _Atomic uint64_t consumed;

@@ -116,13 +116,14 @@ size_t torc_request_size(uint8_t op, const struct torc_slice *strings, uint32_t 
     return plan_request(torc_op_info(op), strings, n_strings).size;
 }
 
-size_t torc_request_encode(uint8_t *out, uint8_t op, uint32_t tag, const uint64_t *numbers,
-                           const struct torc_slice *strings, uint32_t n_strings)
+size_t torc_request_encode_within(uint8_t *out, size_t cap, uint8_t op, uint32_t tag,
+                                  const uint64_t *numbers, const struct torc_slice *strings,
+                                  uint32_t n_strings)
 {
     const struct torc_op_info *info = torc_op_info(op);
     struct request_plan plan = plan_request(info, strings, n_strings);
-    if (plan.size == 0) {
-        return 0;
+    if (plan.size == 0 || plan.size > cap) {
+        return plan.size;
     }
     bool one = info->group != 0 && !plan.count_is_sent;
     out[0] = op;
@@ -146,6 +147,12 @@ size_t torc_request_encode(uint8_t *out, uint8_t op, uint32_t tag, const uint64_
     }
     assert((size_t)(to - out) == plan.size);
     return plan.size;
+}
+
+size_t torc_request_encode(uint8_t *out, uint8_t op, uint32_t tag, const uint64_t *numbers,
+                           const struct torc_slice *strings, uint32_t n_strings)
+{
+    return torc_request_encode_within(out, SIZE_MAX, op, tag, numbers, strings, n_strings);
 }
 
 /* Cut `left` bytes at `at` into exactly n strings. False if they do not come out even. */
@@ -436,9 +443,8 @@ static int decode_array(const struct reading *in, size_t at, struct torc_reply *
         if (reply->count > in->cap) {
             return -EMSGSIZE;
         }
-        memcpy(in->ends, reply->ends, table_bytes);
-        /* The copy is what is checked and used: nothing may be loaded again from the message. */
-        __asm__ volatile("" : : "r"(in->ends) : "memory");
+        /* The copy is what is checked and used: nothing is loaded again from the message. */
+        torc_copy_once(in->ends, reply->ends, table_bytes);
         reply->ends = (const uint8_t *)in->ends;
     }
     return ends_are_valid(reply->ends, reply->count, left - table_bytes) ? 0 : -EBADMSG;
@@ -530,6 +536,7 @@ int torc_reply_decode(const uint8_t *data, size_t len, struct torc_reply *out_re
     return decode_reply(&in, out_reply);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): `ends` is written through `in`. */
 int torc_reply_decode_shared(const uint8_t *data, size_t len, uint32_t *ends, uint32_t cap,
                              struct torc_reply *out_reply)
 {
@@ -537,9 +544,7 @@ int torc_reply_decode_shared(const uint8_t *data, size_t len, uint32_t *ends, ui
         return -EBADMSG;
     }
     uint8_t prefix[PREFIX_BYTES];
-    memcpy(prefix, data, torc_min_u64(len, sizeof prefix));
-    /* As in decode_array(). */
-    __asm__ volatile("" : : "r"(prefix) : "memory");
+    torc_copy_once(prefix, data, torc_min_u64(len, sizeof prefix));
     struct reading in = {
         .prefix = prefix, .data = data, .len = len, .is_shared = true, .ends = ends, .cap = cap};
     return decode_reply(&in, out_reply);

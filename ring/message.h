@@ -88,6 +88,12 @@ size_t torc_request_size(uint8_t op, const struct torc_slice *strings,
 size_t torc_request_encode(uint8_t *out, uint8_t op, uint32_t tag, const uint64_t *numbers,
                            const struct torc_slice *strings, uint32_t n_strings) TORC_MUST_USE;
 
+/* The same into `cap` bytes: returns the size, and writes nothing if that is more. For a caller who
+ * tries a slot first: the strings are measured once. */
+size_t torc_request_encode_within(uint8_t *out, size_t cap, uint8_t op, uint32_t tag,
+                                  const uint64_t *numbers, const struct torc_slice *strings,
+                                  uint32_t n_strings) TORC_MUST_USE;
+
 /* Decode `len` private bytes. `strings` has room for `cap` slices, which borrow `data`.
  * 0; -EBADMSG malformed or trailing bytes; -ENOENT unknown op; -EMSGSIZE more than `cap` strings
  * (n_strings, which is at most `len`, is set: give more room). On each of these errors out_request

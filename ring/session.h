@@ -33,9 +33,9 @@
 #include "ring/layout.h"
 #include "ring/message.h"
 
-#define TORC_SESSION_VISIT_REQUESTS 32u /* most requests that a poller takes in one visit */
-#define TORC_SESSION_VISIT_BYTES    (16u * 1024u) /* a take() stops before it passes this */
-#define TORC_SESSION_BATCH          16u           /* most requests of one take() */
+#define TORC_SESSION_VISIT_REQUESTS 32u        /* most requests that a poller takes in one visit */
+#define TORC_SESSION_VISIT_BYTES    (1u << 14) /* a take() stops before it passes this */
+#define TORC_SESSION_BATCH          16u        /* most requests of one take() */
 
 struct torc_session;
 
@@ -135,8 +135,9 @@ int torc_session_reply(struct torc_session *session, const void *message, size_t
 void torc_session_wake(struct torc_session *session);
 
 /* The poller is about to sleep (true) or is awake (false): the client rings the doorbell when true.
- * After setting true, look at all sessions once more with is_ready() before sleeping; sleep at most
- * 10 ms, because a client may lie. The second form does many with one barrier. */
+ * Set it anew before each sleep: one setting brings one doorbell. After setting true, look at all
+ * sessions once more with is_ready() before sleeping; sleep at most 10 ms, because a client may
+ * lie. The second form does many with one barrier. */
 void torc_session_set_sleeping(struct torc_session *session, bool sleeping);
 void torc_sessions_set_sleeping(struct torc_session *const *sessions, size_t n_sessions,
                                 bool sleeping);

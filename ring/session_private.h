@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside of a session: for session.c (memory, life), session_visit.c (requests, replies) and
- * tests.
+ * Inside of a session: for session.c (memory, life), session_visit.c (requests, replies),
+ * session_wake.c (sleeping) and tests.
  */
 #ifndef TORC_RING_SESSION_PRIVATE_H
 #define TORC_RING_SESSION_PRIVATE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A poller's visit to a session: requests in, replies out, parts of long messages, waking.
+ * A poller's visit to a session: requests in, replies out, parts of long messages.
  *
  * Each slot is looked at once per step: its control word and its bytes go into private memory, and
  * everything is decided from there. A request that waits for reply room keeps its private copy; its
@@ -12,7 +12,6 @@
  */
 #include <stdlib.h>
 
-#include "ring/futex.h"
 #include "ring/session_private.h"
 
 #define PART_HEAD_BYTES (TORC_MESSAGE_HEAD_BYTES + 8u)           /* of TORC_REPLY_PART */
@@ -280,12 +279,10 @@ int torc_session_reply(struct torc_session *session, const void *message, size_t
     if (TORC_LIKELY(len <= TORC_SLOT_MESSAGE)) {
         publish(session, position, message, (uint16_t)len, TORC_SLOT_INLINE);
     } else if (len <= torc_area_message_max(area->size)) {
-        uint64_t start;
+        uint64_t start = 0;
         bool has_room = torc_area_place(area, (uint32_t)len, &start);
-        assert(has_room);
-        if (!has_room) {
-            return -EAGAIN;
-        }
+        assert(has_room); /* torc_session_reply_room() has said so */
+        (void)has_room;
         memcpy(area->bytes + torc_area_offset(area, start), message, len);
         publish_area(session, position, start, (uint32_t)len);
     } else {
@@ -505,7 +502,7 @@ static int serve_fetch(struct torc_session *session)
             return result == -EAGAIN ? 0 : result;
         }
     }
-    uint8_t bytes[TORC_SLOT_MESSAGE];
+    uint8_t bytes[TORC_SLOT_MESSAGE] = {0};
     uint8_t *to = is_inline ? bytes : area->bytes + torc_area_offset(area, start);
     struct torc_reply_writer writer;
     torc_reply_begin(&writer, to, part + PART_HEAD_BYTES, fetch.op, fetch.tag);
@@ -558,62 +555,7 @@ int torc_session_take(struct torc_session *session, struct torc_taken *out_taken
     return (int)n;
 }
 
-/* --- sleeping and waking --- */
-
-void torc_session_wake(struct torc_session *session)
-{
-    if (!session->has_news) {
-        return;
-    }
-    session->has_news = false;
-    /* W3: see the table in ring/layout.h. */
-    (void)atomic_fetch_add_explicit(&session->reply_lines->batches, 1, memory_order_seq_cst);
-    uint32_t flag = atomic_load_explicit(&session->request_lines->sleeping, memory_order_seq_cst);
-    if (TORC_LIKELY(flag == 0) || flag == session->woken_word) {
-        return;
-    }
-    session->woken_word = flag;
-    (void)atomic_fetch_add_explicit(&session->reply_lines->futex, 1, memory_order_release);
-    torc_futex_wake(&session->reply_lines->futex);
-    session->counters.wakes++;
-}
-
-void torc_sessions_set_sleeping(struct torc_session *const *sessions, size_t n_sessions,
-                                bool sleeping)
-{
-    bool needs_barrier = false;
-    for (size_t i = 0; i < n_sessions; i++) {
-        struct torc_session *session = sessions[i];
-        if (!sleeping) {
-            if (session->is_sleeping) {
-                /* relaxed: a late doorbell is harmless. */
-                atomic_store_explicit(&session->reply_lines->sleeping, 0, memory_order_relaxed);
-                session->is_sleeping = false;
-            }
-            continue;
-        }
-        /* A new value for each sleep: the client rings once per value. */
-        session->sleep_word += session->sleep_word == UINT32_MAX ? 2 : 1;
-        session->is_sleeping = true;
-        /* W1: pairs with the client's look after it has published. */
-        atomic_store_explicit(&session->reply_lines->sleeping, session->sleep_word,
-                              memory_order_seq_cst);
-        needs_barrier |= session->is_asymmetric;
-    }
-    if (needs_barrier) {
-        torc_membarrier();
-    }
-}
-
-void torc_session_set_sleeping(struct torc_session *session, bool sleeping)
-{
-    torc_sessions_set_sleeping(&session, 1, sleeping);
-}
-
-void torc_session_count_doorbell(struct torc_session *session)
-{
-    session->counters.doorbells++;
-}
+/* --- debts --- */
 
 bool torc_session_is_overdue(struct torc_session *session, uint64_t now_ns, uint64_t limit_ns)
 {

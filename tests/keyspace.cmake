@@ -3,5 +3,8 @@
 torc_test(test_record LABEL unit SOURCES unit/hash/test_record.c LINK torc_hash)
 torc_test(test_full LABEL unit SOURCES unit/hash/test_full.c LINK torc_hash)
 torc_test(test_keyspace LABEL unit SOURCES unit/hash/test_keyspace.c LINK torc_hash)
+torc_test(test_keyspace_memory LABEL unit SOURCES unit/hash/test_keyspace_memory.c LINK torc_hash)
+torc_test(test_keyspace_check LABEL unit SOURCES unit/hash/test_keyspace_check.c LINK torc_hash)
+torc_test(test_cleaner LABEL unit SOURCES unit/hash/test_cleaner.c LINK torc_hash)
 torc_test(prop_full LABEL prop SOURCES prop/prop_full.c support/model.c LINK torc_hash)
 torc_test(prop_keyspace LABEL prop SOURCES prop/prop_keyspace.c support/model.c LINK torc_hash)

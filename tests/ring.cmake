@@ -15,3 +15,8 @@ foreach(test test_session test_handshake test_attachment prop_ring stress_ring s
 endforeach()
 torc_fuzz(fuzz_slot SOURCES fuzz/fuzz_slot.c support/ring_pair.c CORPUS slot LINK torc_ring)
 torc_fuzz(fuzz_handshake SOURCES fuzz/fuzz_handshake.c CORPUS handshake LINK torc_ring)
+
+# The models of the protocol (docs/models), and the faults that they must find.
+add_test(NAME lint_spin
+         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lint/spin.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+set_tests_properties(lint_spin PROPERTIES LABELS lint TIMEOUT 600 SKIP_RETURN_CODE 77)

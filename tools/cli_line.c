@@ -34,9 +34,10 @@ static void take_escape(struct splitter *s)
         s->text += 3;
         return;
     }
-    char c = *s->text++;
-    const char *name = c != '\0' ? strchr(names, c) : NULL;
-    *s->to++ = name != NULL ? bytes[name - names] : c;
+    const char *name = *s->text != '\0' ? strchr(names, *s->text) : NULL;
+    const char *byte = name != NULL ? &bytes[name - names] : s->text;
+    *s->to++ = *byte;
+    s->text++;
 }
 
 /* Behind the opening quote, up to behind the closing one. */

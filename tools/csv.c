@@ -232,7 +232,8 @@ static int malformed(struct torc_csv *csv, size_t at, const char *what)
 }
 
 /* The quoted cell whose quote opens at `p`. Returns the offset behind its closing quote; NOT_FOUND
- * when that is not in the buffer, or may be the first half of a doubled quote. */
+ * when that is not in the buffer. A quote at the very end of the buffer is taken for the closing
+ * one, though it may be the first half of a doubled one: the caller asks for more bytes there. */
 static size_t scan_quoted(const struct torc_csv *csv, size_t p, struct span *span)
 {
     span->start = ++p;
@@ -243,17 +244,12 @@ static size_t scan_quoted(const struct torc_csv *csv, size_t p, struct span *spa
             return NOT_FOUND;
         }
         p = (size_t)(found - csv->buffer) + 1;
-        if (p == csv->end) {
-            if (!csv->at_end) {
-                return NOT_FOUND;
-            }
-        } else if (csv->buffer[p] == QUOTE) {
-            span->has_doubled = true;
-            p++;
-            continue;
+        if (p == csv->end || csv->buffer[p] != QUOTE) {
+            span->end = p - 1;
+            return p;
         }
-        span->end = p - 1;
-        return p;
+        span->has_doubled = true;
+        p++;
     }
     return NOT_FOUND;
 }

@@ -72,6 +72,8 @@ struct torc_road_options {
     size_t window;       /* most requests outstanding, at least 1 */
     bool spin;           /* never sleep while waiting */
     uint64_t timeout_ns; /* for each reply */
+    uint32_t area_bytes; /* ring: of messages longer than a slot, each direction; 0: the server's
+                            default */
     const char *name;    /* of the tool, for the server's list of sessions */
 };
 

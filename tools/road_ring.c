@@ -248,6 +248,8 @@ int torc_road_open_ring(const char *socket, const struct torc_road_options *opti
         .socket = socket,
         .name = options->name,
         .slots = 1u << torc_log2_ceil(torc_max_u64(options->window, 2)),
+        .request_area_bytes = options->area_bytes,
+        .reply_area_bytes = options->area_bytes,
         .deadline_ns = options->timeout_ns,
         .spin = options->spin ? TORC_SPIN_BUSY : TORC_SPIN_ADAPTIVE,
     };

@@ -84,7 +84,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_ARG:
         /* From here on all is the command, also what looks like an option. */
         settings->command = &state->argv[state->next - 1];
-        settings->n_command = (size_t)(state->argc - state->next + 1);
+        settings->n_command = (size_t)state->argc - (size_t)state->next + 1;
         state->next = state->argc;
         return 0;
     default:

@@ -13,7 +13,9 @@
 #include "tools/numbers.h"
 #include "tools/road.h"
 
-#define TIMEOUT_NS 30000000000ull
+#define TIMEOUT_NS       30000000000ull
+#define PIPELINE_DEFAULT 1024
+#define AREA_BYTES       1048576u /* a full pipeline of rows of 1,000 bytes */
 
 const char *argp_program_version = "torc-load " TORC_VERSION;
 
@@ -49,7 +51,7 @@ static const struct argp_option argp_options[] = {
     {"control-socket", 'c', "PATH", 0, "load over the ring of this control socket", 0},
     {"resp", OPTION_RESP, "ADDRESS", 0,
      "load over RESP: unix:/path, host:port or port; works with Redis too", 0},
-    {"pipeline", OPTION_PIPELINE, "N", 0, "requests under way at a time (default 256)", 0},
+    {"pipeline", OPTION_PIPELINE, "N", 0, "requests under way at a time (default 1024)", 0},
     {.doc = "Input"},
     {"delimiter", 'd', "C", 0, "character between cells (default ','; \\t is a tab)", 0},
     {"fields", 'f', "A,B,C", 0, "names of the columns; the default takes them from the first row",
@@ -169,6 +171,7 @@ static struct torc_road *open_road(const struct arguments *arguments)
     struct torc_road_options options = {
         .window = arguments->load.pipeline,
         .timeout_ns = TIMEOUT_NS,
+        .area_bytes = AREA_BYTES,
         .name = "torc-load",
     };
     struct torc_road *road = NULL;
@@ -195,7 +198,7 @@ static void print_totals(const struct torc_load_totals *totals, uint64_t ns, con
            plural(totals->rows), totals->fields, plural(totals->fields), verb, (double)ns / 1e9,
            torc_number_rate(totals->rows, ns).text, road);
     if (totals->existing > 0) {
-        printf("%" PRIu64 " row%s changed fields that were there already\n", totals->existing,
+        printf("%" PRIu64 " row%s replaced fields that were there already\n", totals->existing,
                plural(totals->existing));
     }
     if (totals->blank > 0) {
@@ -237,7 +240,10 @@ static uint64_t n_read(const struct torc_load_totals *totals)
 int main(int argc, char **argv)
 {
     struct arguments arguments = {
-        .load = {.delimiter = ',', .limit = UINT64_MAX, .pipeline = 256, .progress = true},
+        .load = {.delimiter = ',',
+                 .limit = UINT64_MAX,
+                 .pipeline = PIPELINE_DEFAULT,
+                 .progress = true},
     };
     static const struct argp argp = {argp_options, parse_option, "FILE...", doc, NULL, NULL, NULL};
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {

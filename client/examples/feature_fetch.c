@@ -34,7 +34,7 @@ static struct torc_bytes key_of(unsigned entity, char buffer[KEY_BYTES])
 
 static int fail(const struct torc *torc, int error)
 {
-    fprintf(stderr, "%s: %s\n", torc_error_name(error), torc_error_text(torc));
+    (void)fprintf(stderr, "%s: %s\n", torc_error_name(error), torc_error_text(torc));
     return error;
 }
 
@@ -46,8 +46,8 @@ static int collect_one(struct torc *torc, struct torc_result *out_result)
         return fail(torc, rc);
     }
     if (out_result->kind == TORC_ERROR) {
-        fprintf(stderr, "%.*s\n", (int)out_result->string.len,
-                (const char *)out_result->string.data);
+        (void)fprintf(stderr, "%.*s\n", (int)out_result->string.len,
+                      (const char *)out_result->string.data);
         return out_result->error;
     }
     return TORC_OK;
@@ -58,7 +58,7 @@ static int store_features(struct torc *torc)
     float values[N_FEATURES];
     struct torc_bytes pairs[2 * N_FEATURES];
     for (unsigned entity = 0; entity < N_STORED; entity++) {
-        for (unsigned i = 0; i < N_FEATURES; i++) {
+        for (size_t i = 0; i < N_FEATURES; i++) {
             values[i] = (float)entity + (float)i / 100.0f;
             pairs[2 * i] = fields[i];
             pairs[2 * i + 1] = torc_mem(&values[i], sizeof values[i]);
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
     struct torc *torc;
     const char *why;
     if (torc_open(&options, &torc, &why) != TORC_OK) {
-        fprintf(stderr, "%s\n", why);
+        (void)fprintf(stderr, "%s\n", why);
         return EXIT_FAILURE;
     }
     struct timespec start;

@@ -41,7 +41,7 @@ static uint64_t now_ns(void)
 /* Say what went wrong. When the server is gone, wait for the next one: true, try again. */
 static bool recover(struct torc *torc, int64_t error)
 {
-    fprintf(stderr, "%s: %s\n", torc_error_name((int)error), torc_error_text(torc));
+    (void)fprintf(stderr, "%s: %s\n", torc_error_name((int)error), torc_error_text(torc));
     if (error != TORC_EPIPE) {
         return false;
     }
@@ -54,7 +54,7 @@ static bool recover(struct torc *torc, int64_t error)
         }
         (void)nanosleep(&pause, NULL);
     }
-    fprintf(stderr, "%s\n", torc_error_text(torc));
+    (void)fprintf(stderr, "%s\n", torc_error_text(torc));
     return false;
 }
 
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
     struct torc *torc;
     const char *why;
     if (torc_open(&options, &torc, &why) != TORC_OK) {
-        fprintf(stderr, "%s\n", why);
+        (void)fprintf(stderr, "%s\n", why);
         return EXIT_FAILURE;
     }
     bool done = (!writes || write_quotes(torc)) && (!reads || read_quotes(torc));

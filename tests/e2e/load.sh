@@ -98,7 +98,7 @@ for name in "${roads[@]}"; do
     expect 0 "$load" --verify-only "${rows[@]}"
     expect 0 "$load" --verify --pipeline 1 --limit 50 "${rows[@]}"
     said out '^50 rows, 200 fields in '
-    said out '^50 rows changed fields that were there already$'
+    said out '^50 rows replaced fields that were there already$'
     # Another spelling of one value.
     sed 's/^00007,"line 7/00007,"lime 7/' "$scratch/rows.csv" >"$scratch/other.csv"
     expect 1 "$load" --verify-only "${to[@]}" --key id --key-template "$template" "$scratch/other.csv"

@@ -11,8 +11,8 @@
 #include "hash/compact_private.h"
 #include "tests/support/squeezed_hash.h"
 
-static const uint64_t MASKS[] = {UINT64_MAX, 0, 0x3, 0xc00000, 0xc00003};
-#define N_MASKS (sizeof MASKS / sizeof MASKS[0])
+static const uint64_t masks[] = {UINT64_MAX, 0, 0x3, 0xc00000, 0xc00003};
+#define N_MASKS (sizeof masks / sizeof masks[0])
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0) {
         return 0;
     }
-    const uint64_t mask = MASKS[data[0] % N_MASKS];
+    const uint64_t mask = masks[data[0] % N_MASKS];
     const char *why = NULL;
     if (torc_compact_check_hashed(data + 1, size - 1, torc_squeezed_hash, mask, &why) != 0) {
         must(why != NULL);

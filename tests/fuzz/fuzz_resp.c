@@ -89,8 +89,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     struct trace whole = run(data + 1, size - 1, size);
     struct trace cut = run(data + 1, size - 1, 1 + data[0] % 16);
-    require(whole.end == cut.end && whole.fault == cut.fault && whole.n_requests == cut.n_requests &&
-                whole.digest == cut.digest,
+    require(whole.end == cut.end && whole.fault == cut.fault &&
+                whole.n_requests == cut.n_requests && whole.digest == cut.digest,
             "the outcome depends on how the stream is cut");
     return 0;
 }

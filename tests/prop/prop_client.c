@@ -110,7 +110,7 @@ static void check_all(unsigned k)
 {
     struct torc_result result;
     REQUIRE(torc_hgetall(torc, key_of(k), &result) == TORC_OK);
-    REQUIRE(result.count == 2u * count_fields(k));
+    REQUIRE(result.count == (size_t)2 * count_fields(k));
     for (size_t i = 0; i < result.count; i += 2) {
         struct torc_bytes name = torc_result_at(&result, i);
         unsigned f = 0;

@@ -13,9 +13,9 @@
 #include "tests/support/prng.h"
 #include "tests/support/squeezed_hash.h"
 
-#define NAMES_MAX 2000
-#define NAME_MAX  200
-#define BATCH_MAX 24
+#define NAMES_MAX  2000
+#define NAME_BYTES 200
+#define BATCH_MAX  24
 
 /* A pair of the model: which name, and its value. */
 struct entry {
@@ -28,6 +28,7 @@ struct world {
     struct torc_prng prng;
     uint64_t mask;  /* what squeezed hashes keep */
     size_t n_names; /* to choose from */
+    size_t len_max; /* of most values */
     uint8_t *memory;
     uint8_t *block; /* in `memory`, at any alignment, ending with it */
     struct entry entries[NAMES_MAX];
@@ -36,7 +37,7 @@ struct world {
 
 /* Random bytes that values are cut out of. */
 static uint8_t noise[2 * TORC_COMPACT_MAX_PART];
-static uint8_t names[NAMES_MAX][NAME_MAX];
+static uint8_t names[NAMES_MAX][NAME_BYTES];
 static size_t name_lens[NAMES_MAX];
 
 #define MUST(claim)                                                                                \
@@ -69,7 +70,7 @@ static void make_names(void)
         names[i][1] = (uint8_t)(i >> 8);
         /* Filled names have a length of their own kind, so that none equals a bare number. */
         name_lens[i] = filling == 0 ? number_len : 2 + filling;
-        for (size_t k = 2; k < NAME_MAX; k++) {
+        for (size_t k = 2; k < NAME_BYTES; k++) {
             names[i][k] = 0xaa;
         }
     }
@@ -78,12 +79,12 @@ static void make_names(void)
     }
 }
 
-static struct torc_slice draw_value(struct torc_prng *prng)
+static struct torc_slice draw_value(struct world *world)
 {
-    uint64_t kind = torc_prng_below(prng, 200);
-    size_t limit = kind < 100 ? 4 : kind < 180 ? 40 : kind < 199 ? 140 : 4000;
-    return torc_slice_of(noise + torc_prng_below(prng, TORC_COMPACT_MAX_PART),
-                         torc_prng_below(prng, limit));
+    uint64_t kind = torc_prng_below(&world->prng, 200);
+    size_t limit = kind < 100 ? 4 : kind < 180 ? world->len_max : kind < 199 ? 140 : 4000;
+    return torc_slice_of(noise + torc_prng_below(&world->prng, TORC_COMPACT_MAX_PART),
+                         torc_prng_below(&world->prng, limit));
 }
 
 /* The index of the name's pair, or world->n. */
@@ -146,6 +147,7 @@ static bool resize(struct world *world, size_t capacity)
     size_t offset = torc_prng_below(&world->prng, 16);
     uint8_t *memory = malloc(offset + capacity);
     MUST(memory != NULL);
+    memset(memory, 0xee, offset + capacity);
     if (world->block == NULL) {
         torc_compact_init(memory + offset, capacity);
     } else {
@@ -210,7 +212,7 @@ static bool put(struct world *world, size_t name, struct torc_slice value, int *
 static bool step_put(struct world *world)
 {
     size_t name = torc_prng_below(&world->prng, world->n_names);
-    struct torc_slice value = draw_value(&world->prng);
+    struct torc_slice value = draw_value(world);
     int rc;
     if (!put(world, name, value, &rc)) {
         return false;
@@ -240,7 +242,7 @@ static bool step_batch(struct world *world)
     size_t entry_bytes = 0;
     for (size_t i = 0; i < n; i++) {
         chosen[i] = torc_prng_below(&world->prng, world->n_names);
-        values[i] = draw_value(&world->prng);
+        values[i] = draw_value(world);
         entry_bytes += torc_compact_entry_bytes(name_lens[chosen[i]], values[i].len);
     }
     size_t need = torc_compact_need(world->block, n, entry_bytes);
@@ -373,20 +375,35 @@ int main(void)
     static const struct {
         uint64_t mask;
         size_t n_names;
+        size_t len_max;
         unsigned per_cent;
-    } CASES[] = {
-        {UINT64_MAX, 5, 5}, {UINT64_MAX, 60, 20},  {UINT64_MAX, 500, 10},  {UINT64_MAX, 2000, 5},
-        {~0xfcull, 60, 10}, {~0xfcull, 300, 6},    {~0x3fff00ull, 60, 10}, {~0x3fff00ull, 700, 4},
-        {~0xffull, 150, 8}, {~0xffff00ull, 60, 8}, {~0xffff00ull, 500, 6}, {0, 40, 8},
+    } cases[] = {
+        {UINT64_MAX, 5, 40, 5},
+        {UINT64_MAX, 60, 40, 20},
+        {UINT64_MAX, 500, 40, 8},
+        {UINT64_MAX, 2000, 40, 4},
+        {UINT64_MAX, 400, 1000, 6},
+        {~0xfcull, 60, 40, 10},
+        {~0xfcull, 300, 40, 5},
+        {~0x3fff00ull, 60, 40, 10},
+        {~0x3fff00ull, 700, 40, 4},
+        {~0xffull, 150, 40, 8},
+        {~0xffff00ull, 60, 40, 7},
+        {~0xffff00ull, 500, 40, 6},
+        {0, 40, 40, 7},
     };
     uint64_t seed = torc_test_seed(20260701);
-    uint64_t n_ops = torc_test_ops(40000);
+    uint64_t n_ops = torc_test_ops(24000);
     static struct world world;
     make_names();
-    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
-        world =
-            (struct world){.prng = {seed + i}, .mask = CASES[i].mask, .n_names = CASES[i].n_names};
-        if (!run(&world, n_ops * CASES[i].per_cent / 100)) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        world = (struct world){
+            .prng = {seed + i},
+            .mask = cases[i].mask,
+            .n_names = cases[i].n_names,
+            .len_max = cases[i].len_max,
+        };
+        if (!run(&world, n_ops * cases[i].per_cent / 100)) {
             printf("failed: TORC_SEED=%llu TORC_OPS=%llu\n", (unsigned long long)seed,
                    (unsigned long long)n_ops);
             return EXIT_FAILURE;

@@ -69,10 +69,10 @@ static struct torc_slice random_name(struct bench *b, unsigned slot)
 
 static size_t value_len(struct bench *b)
 {
-    static const size_t EDGES[] = {0, 1, 127, 128, 191, 192, 8383, 8384};
+    static const size_t edges[] = {0, 1, 127, 128, 191, 192, 8383, 8384};
     switch (below(b, 8)) {
     case 0:
-        return torc_min_u64(EDGES[below(b, 8)], b->value_most);
+        return torc_min_u64(edges[below(b, 8)], b->value_most);
     case 1:
         return below(b, b->value_most + 1);
     default:
@@ -134,9 +134,9 @@ static void check(struct bench *b)
         fail_step(b, why);
     }
     HOLD(b, torc_full_count(b->arena, b->root) == torc_model_len(b->model, KEY));
-    HOLD(b, torc_full_bytes(b->arena, b->root) == 256 + torc_arena_used_by(b->arena, TORC_USE_INDEX) +
-                                                      full->record_bytes + full->extent_extra +
-                                                      full->stream.dead);
+    HOLD(b, torc_full_bytes(b->arena, b->root) ==
+                256 + torc_arena_used_by(b->arena, TORC_USE_INDEX) + full->record_bytes +
+                    full->extent_extra + full->stream.dead);
     HOLD(b, torc_arena_used_by(b->arena, TORC_USE_ROOT) == 256);
     if (b->step % 8 == 0) {
         compare_all(b);
@@ -187,7 +187,8 @@ static void move(struct bench *b)
 {
     const struct torc_full *full = torc_full_at(b->arena, b->root);
     uint64_t ref = torc_table_random(b->arena, &full->table, torc_prng_next(&b->prng));
-    if (ref == TORC_REF_NONE || torc_record_is_extent(torc_record_bytes(torc_arena_at(b->arena, ref)))) {
+    if (ref == TORC_REF_NONE ||
+        torc_record_is_extent(torc_record_bytes(torc_arena_at(b->arena, ref)))) {
         return;
     }
     bool failing = below(b, 4) == 0;
@@ -343,8 +344,8 @@ START_TEST(a_scan_sees_all_that_stays)
                     set_number(arena, root, next++);
                 } else {
                     struct torc_slice field = torc_slice_of(&next, 4);
-                    (void)torc_full_del(arena, root,
-                                        torc_hash_slice(torc_arena_seed(arena), field), field);
+                    (void)torc_full_del(arena, root, torc_hash_slice(torc_arena_seed(arena), field),
+                                        field);
                     next += 2;
                 }
             }

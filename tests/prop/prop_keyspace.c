@@ -27,6 +27,7 @@ struct course {
     unsigned n_keys;
     unsigned n_fields;
     unsigned check_every;
+    unsigned compare_every;
     uint64_t n_steps;
 };
 
@@ -77,12 +78,12 @@ static struct torc_model *model(const struct bench *b)
 
 static struct torc_slice key_of(unsigned i, uint8_t *room)
 {
-    static const size_t LENS[MAX_KEYS] = {0, 1, 14, 14, 14, 20, 191, 192, 300, KEY_MOST};
-    memset(room, 'K', LENS[i]);
-    if (LENS[i] > 0) {
+    static const size_t lens[MAX_KEYS] = {0, 1, 14, 14, 14, 20, 191, 192, 300, KEY_MOST};
+    memset(room, 'K', lens[i]);
+    if (lens[i] > 0) {
         room[0] = (uint8_t)i;
     }
-    return torc_slice_of(room, LENS[i]);
+    return torc_slice_of(room, lens[i]);
 }
 
 static struct torc_key numbered_key(struct bench *b, unsigned number)
@@ -97,8 +98,8 @@ static struct torc_key random_key(struct bench *b)
 
 static struct torc_slice field_of(unsigned i, uint8_t *room)
 {
-    static const size_t EDGES[] = {0, 1, 107, 108, 127, 128, 191, 192, 299};
-    size_t len = i < 9 ? EDGES[i] : 5 + i % 11;
+    static const size_t edges[] = {0, 1, 107, 108, 127, 128, 191, 192, 299};
+    size_t len = i < 9 ? edges[i] : 5 + i % 11;
     memset(room, 'f', len);
     if (i >= 9) {
         torc_store_u32(room, i);
@@ -115,13 +116,13 @@ static struct torc_slice random_field(struct bench *b, unsigned slot)
 
 static size_t random_len(struct bench *b)
 {
-    static const size_t EDGES[] = {0, 1, 107, 108, 127, 128, 191, 192};
+    static const size_t edges[] = {0, 1, 107, 108, 127, 128, 191, 192};
     uint64_t kind = below(b, 100);
     if (kind < 60) {
         return 15 + below(b, 3);
     }
     if (kind < 75) {
-        return EDGES[below(b, 8)];
+        return edges[below(b, 8)];
     }
     if (kind < 98 || b->course.value_scale == 0) {
         return below(b, 600);
@@ -139,10 +140,10 @@ static struct torc_slice random_value(struct bench *b, unsigned slot)
 
 static void change_limits(struct bench *b)
 {
-    static const uint32_t ENTRIES[] = {0, 4, 16, 65535};
-    static const uint32_t VALUES[] = {8, 64, 32767, 32767};
-    b->limits.compact_max_entries = ENTRIES[below(b, 4)];
-    b->limits.compact_max_value = VALUES[below(b, 4)];
+    static const uint32_t entries[] = {0, 4, 16, 65535};
+    static const uint32_t values[] = {8, 64, 32767, 32767};
+    b->limits.compact_max_entries = entries[below(b, 4)];
+    b->limits.compact_max_value = values[below(b, 4)];
 }
 
 /* --- comparing --- */
@@ -226,7 +227,7 @@ static void check(struct bench *b)
         fail_step(b, why);
     }
     HOLD(b, torc_arena_in_flight(b->arena) == 0);
-    if (b->step % 64 == 0) {
+    if (b->step % b->course.compare_every == 0) {
         compare_all(b);
     }
 }
@@ -464,33 +465,57 @@ static void run(const struct course *course)
 
 START_TEST(small_values)
 {
-    static const struct course COURSE = {
-        .value_scale = 0, .n_keys = 10, .n_fields = 48, .check_every = 1, .n_steps = 6000};
-    run(&COURSE);
+    static const struct course course = {
+        .value_scale = 0,
+        .n_keys = 10,
+        .n_fields = 48,
+        .check_every = 1,
+        .compare_every = 64,
+        .n_steps = 5000,
+    };
+    run(&course);
 }
 END_TEST
 
 START_TEST(middling_values)
 {
-    static const struct course COURSE = {
-        .value_scale = 1, .n_keys = 10, .n_fields = 48, .check_every = 4, .n_steps = 4000};
-    run(&COURSE);
+    static const struct course course = {
+        .value_scale = 1,
+        .n_keys = 10,
+        .n_fields = 48,
+        .check_every = 4,
+        .compare_every = 64,
+        .n_steps = 3000,
+    };
+    run(&course);
 }
 END_TEST
 
 START_TEST(large_values)
 {
-    static const struct course COURSE = {
-        .value_scale = 2, .n_keys = 10, .n_fields = 48, .check_every = 8, .n_steps = 2500};
-    run(&COURSE);
+    static const struct course course = {
+        .value_scale = 2,
+        .n_keys = 10,
+        .n_fields = 48,
+        .check_every = 8,
+        .compare_every = 64,
+        .n_steps = 2000,
+    };
+    run(&course);
 }
 END_TEST
 
 START_TEST(large_hashes)
 {
-    static const struct course COURSE = {
-        .value_scale = 1, .n_keys = 2, .n_fields = 3000, .check_every = 32, .n_steps = 5000};
-    run(&COURSE);
+    static const struct course course = {
+        .value_scale = 1,
+        .n_keys = 2,
+        .n_fields = 3000,
+        .check_every = 64,
+        .compare_every = 512,
+        .n_steps = 5000,
+    };
+    run(&course);
 }
 END_TEST
 

@@ -117,7 +117,13 @@ static void check_request(struct torc_prng *prng)
     }
     uint8_t *data = malloc(size);
     REQUIRE(data != NULL);
-    REQUIRE(torc_request_encode(data, op, tag, numbers, strings, n) == size);
+    REQUIRE(torc_request_encode_within(data, size - 1, op, tag, numbers, strings, n) == size);
+    REQUIRE(torc_request_encode_within(data, size, op, tag, numbers, strings, n) == size);
+    uint8_t *same = malloc(size);
+    REQUIRE(same != NULL);
+    REQUIRE(torc_request_encode(same, op, tag, numbers, strings, n) == size);
+    REQUIRE(memcmp(same, data, size) == 0);
+    free(same);
 
     struct torc_slice decoded[MAX_STRINGS];
     struct torc_request request;

@@ -270,6 +270,7 @@ static void one_round(struct run *run, uint64_t n_steps)
     start *= torc_prng_below(&run->prng, 2) == 0 ? run->slots : 1;
     struct torc_session_options options =
         torc_ring_pair_options(run->slots, run->area, run->long_max);
+    options.features = torc_prng_below(&run->prng, 2) == 0 ? TORC_FEATURE_MEMBARRIER : 0;
     run->pair = torc_ring_pair_make(&options, start, TORC_WAIT_YIELD, 0);
     run->n_sent = run->n_answered = run->n_seen = 0;
     uint64_t refused_before = run->n_refused;

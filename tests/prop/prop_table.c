@@ -34,15 +34,15 @@ struct squeeze {
     uint64_t most; /* numbers: where homes are few, work is quadratic */
 };
 static const struct squeeze squeezes[] = {
-    {~0ull, 0, MAX_NUMBERS},                       /* as in life */
-    {~0ull, 0, 60},                                /* the same, few lines */
-    {~0xffull, 0x5a, 300},                         /* one fingerprint */
-    {0xc0000000000000ffull, 0, 200},               /* four homes */
+    {~0ull, 0, MAX_NUMBERS},                        /* as in life */
+    {~0ull, 0, 60},                                 /* the same, few lines */
+    {~0xffull, 0x5a, 300},                          /* one fingerprint */
+    {0xc0000000000000ffull, 0, 200},                /* four homes */
     {0x80000000000000ffull, 0x7ffffffffffff00, 90}, /* two homes, at the end of others' ranges */
-    {0x07, ~0xffull, 120},                         /* the last home, all classes */
-    {0xe000000000000001ull, 0, 150},               /* eight homes, two classes */
-    {0, 0x123456789abcdef0ull, 70},                /* one hash */
-    {0, ~0ull, 70},                                /* the last hash */
+    {0x07, ~0xffull, 120},                          /* the last home, all classes */
+    {0xe000000000000001ull, 0, 150},                /* eight homes, two classes */
+    {0, 0x123456789abcdef0ull, 70},                 /* one hash */
+    {0, ~0ull, 70},                                 /* the last hash */
 };
 
 static struct model model;
@@ -158,9 +158,8 @@ static void scan_page(void)
     if (model.cursor == 0) {
         for (uint64_t number = 0; number < model.n_numbers; number++) {
             ck_assert_msg(!model.stayed[number] || model.seen[number],
-                          "seed %llu step %llu: scan left out %llu",
-                          (unsigned long long)model.seed, (unsigned long long)model.step,
-                          (unsigned long long)number);
+                          "seed %llu step %llu: scan left out %llu", (unsigned long long)model.seed,
+                          (unsigned long long)model.step, (unsigned long long)number);
         }
     }
 }
@@ -190,8 +189,7 @@ static void do_step(uint64_t inserts_in_ten)
             ck_assert_uint_eq(model.refs[torc_test_record_number(model.arena, ref)], ref);
         }
     } else if (dice < 88) {
-        (void)torc_table_step(model.arena, &model.table,
-                              (unsigned)torc_prng_below(&model.prng, 6));
+        (void)torc_table_step(model.arena, &model.table, (unsigned)torc_prng_below(&model.prng, 6));
     } else if (dice == 88) {
         (void)reserve(torc_prng_below(&model.prng, 200)); /* a promise never used */
     } else if (dice == 89 && present && model.n_present == 1 && reserve(1)) {
@@ -236,8 +234,7 @@ START_TEST(a_table_is_a_map)
             &squeezes[torc_prng_below(&model.prng, sizeof squeezes / sizeof *squeezes)];
         round_of(squeeze, 50 + torc_prng_below(&model.prng, 2 * squeeze->most));
     }
-    printf("put far: %llu\n", (unsigned long long)torc_test_table_work.put_far);
-    ck_assert_uint_gt(torc_test_table_work.put_far, 0);
+    ck_assert_uint_gt(torc_test_table_work.put_far, 0); /* not a test of the easy part only */
     torc_arena_destroy(model.arena);
 }
 END_TEST

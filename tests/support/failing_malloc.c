@@ -4,10 +4,8 @@
 #include <stddef.h>
 
 /* The names are the linker's: --wrap=malloc. */
-void *
-__real_malloc(size_t size); // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
-void *
-__wrap_malloc(size_t size); // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+void *__real_malloc(size_t size); // NOLINT
+void *__wrap_malloc(size_t size); // NOLINT
 
 static _Thread_local unsigned calls_left;
 static _Thread_local int has_failed;
@@ -23,7 +21,7 @@ int torc_malloc_has_failed(void)
     return has_failed;
 }
 
-void *__wrap_malloc(size_t size) // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+void *__wrap_malloc(size_t size) // NOLINT
 {
     if (calls_left > 0 && --calls_left == 0) {
         has_failed = 1;

@@ -7,6 +7,7 @@
 struct text {
     uint8_t *data;
     size_t len;
+    uint64_t tag; /* of equal texts equal, of others mostly not: what a search looks at first */
 };
 
 struct field {
@@ -34,10 +35,20 @@ static void *must(void *memory)
     return memory;
 }
 
+/* Length and first bytes. */
+static uint64_t tag_of(struct torc_slice s)
+{
+    uint64_t tag = 0;
+    if (s.len != 0) {
+        memcpy(&tag, s.data, s.len < sizeof(tag) ? s.len : sizeof(tag));
+    }
+    return tag ^ (uint64_t)s.len << 48;
+}
+
 static struct text text_of(struct torc_slice s)
 {
     /* One byte more, so that an empty text has an address too. */
-    struct text text = {.data = must(malloc(s.len + 1)), .len = s.len};
+    struct text text = {.data = must(malloc(s.len + 1)), .len = s.len, .tag = tag_of(s)};
     if (s.len != 0) {
         memcpy(text.data, s.data, s.len);
     }
@@ -51,8 +62,9 @@ static bool is(const struct text *text, struct torc_slice s)
 
 static struct hash *find_hash(const struct torc_model *model, struct torc_slice key)
 {
+    uint64_t tag = tag_of(key);
     for (size_t i = 0; i < model->n_hashes; ++i) {
-        if (is(&model->hashes[i].key, key)) {
+        if (model->hashes[i].key.tag == tag && is(&model->hashes[i].key, key)) {
             return &model->hashes[i];
         }
     }
@@ -61,8 +73,9 @@ static struct hash *find_hash(const struct torc_model *model, struct torc_slice 
 
 static struct field *find_field(const struct hash *hash, struct torc_slice name)
 {
+    uint64_t tag = tag_of(name);
     for (size_t i = 0; i < hash->n_fields; ++i) {
-        if (is(&hash->fields[i].name, name)) {
+        if (hash->fields[i].name.tag == tag && is(&hash->fields[i].name, name)) {
             return &hash->fields[i];
         }
     }

@@ -36,7 +36,7 @@ struct torc_arena *torc_test_dirty_arena(uint64_t capacity, uint64_t hash_seed)
         printf("no memory to make dirty\n");
         abort();
     }
-    memset(torc_arena_at(arena, ref), 0xff, n_pages * TORC_PAGE_BYTES);
+    memset(torc_arena_at(arena, ref), TORC_TEST_DIRT, n_pages * TORC_PAGE_BYTES);
     torc_arena_run_free(arena, ref, n_pages, TORC_USE_ROOT);
     return arena;
 }

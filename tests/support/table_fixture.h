@@ -11,7 +11,9 @@
 /* From now on the hash of a name of at most max_len bytes is (real & and_mask) | or_mask. */
 void torc_test_squeeze(uint64_t and_mask, uint64_t or_mask, size_t max_len);
 
-/* Make an arena in which memory that was not written yet is unlikely to be 0. */
+/* Make an arena in which memory that was not written yet is likely to be this byte. A line of it
+ * has ten entries, five of them guests, with this fingerprint and wild references. */
+#define TORC_TEST_DIRT 0xa5
 struct torc_arena *torc_test_dirty_arena(uint64_t capacity, uint64_t hash_seed);
 
 /* A new record for `number`; several records may have one number. */

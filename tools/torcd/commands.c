@@ -48,18 +48,40 @@ static const char *const containers[] = {"memory", "object", "client", "config",
 
 /* What the hot path asks about each command, worked out when the program is loaded. */
 struct traits {
-    uint8_t name_words; /* 2 for "container|sub" */
-    bool has_key;       /* the first string is a key */
+    torc_command_function *run; /* NULL: no such command */
+    uint32_t min_strings;       /* words behind the name and the numbers: at least, */
+    uint32_t more_strings;      /* and at most so many more */
+    uint8_t name_words;         /* 2 for "container|sub" */
+    uint8_t n_numbers;          /* of its shape: all in front */
+    bool has_key;               /* the first string is a key */
 };
 static struct traits traits[TORC_COMMAND_LIMIT];
 
+static void fill_trait(unsigned op, const char *name, const char *shape, int arity)
+{
+    struct traits *t = &traits[op];
+    int least = arity < 0 ? -arity : arity;
+    t->run = functions[op];
+    t->name_words = strchr(name, '|') != NULL ? 2 : 1;
+    t->n_numbers = (uint8_t)strspn(shape, "ui");
+    t->has_key = shape[strspn(shape, "*")] == 'k';
+    t->min_strings = (uint32_t)(least - t->name_words - t->n_numbers);
+    t->more_strings = arity < 0 ? INT32_MAX : 0;
+}
+
 __attribute__((constructor)) static void fill_traits(void)
 {
-    for (unsigned op = 1; op < TORC_COMMAND_LIMIT; op++) {
-        const char *name = torc_command_name(op);
-        const char *shape = op < TORC_OP_LIMIT ? torc_op_info((uint8_t)op)->shape : NULL;
-        traits[op].name_words = name != NULL && strchr(name, '|') != NULL ? 2 : 1;
-        traits[op].has_key = shape != NULL && shape[strspn(shape, "*")] == 'k';
+    for (unsigned op = 1; op < TORC_GATEWAY_END; op++) {
+        if (functions[op] == NULL) {
+            continue;
+        }
+        if (op < TORC_OP_LIMIT) {
+            const struct torc_op_info *info = torc_op_info((uint8_t)op);
+            fill_trait(op, info->name, info->shape, info->arity);
+        } else {
+            const struct torc_gateway_info *info = torc_gateway_info(op);
+            fill_trait(op, info->name, "", info->arity);
+        }
     }
 }
 
@@ -141,12 +163,26 @@ static const char *find_container(struct torc_slice word)
     return NULL;
 }
 
+static void answer_refusal(struct torc_service *service, struct torc_call *call)
+{
+    (void)service;
+    torc_sink_fault_with(call->sink, call->refusal, call->refusal_words[0], call->refusal_words[1]);
+}
+
 static void refuse(struct torc_call *call, enum torc_fault fault, struct torc_slice first,
                    struct torc_slice second)
 {
-    call->refused = fault;
-    call->refused_words[0] = first;
-    call->refused_words[1] = second;
+    call->run = answer_refusal;
+    call->has_key = false;
+    call->counted_as = 0;
+    call->refusal = fault;
+    call->refusal_words[0] = first;
+    call->refusal_words[1] = second;
+}
+
+void torc_call_refuse(struct torc_call *call, enum torc_fault fault)
+{
+    refuse(call, fault, torc_slice_str(""), torc_slice_str(""));
 }
 
 static void refuse_unknown(struct torc_call *call, const struct torc_slice *words, uint32_t n_words,
@@ -168,7 +204,7 @@ static void refuse_unknown(struct torc_call *call, const struct torc_slice *word
 }
 
 /* A command that torc_op_find() does not know by its first word: one of the gateway's, a container
- * with its subcommand, or nothing. Returns its number, or 0 with call->refused set. */
+ * with its subcommand, or nothing. Returns its number, or 0: the call is refused. */
 static unsigned find_rare(struct torc_call *call, const struct torc_slice *words, uint32_t n_words,
                           char *scratch)
 {
@@ -205,29 +241,45 @@ static unsigned find_rare(struct torc_call *call, const struct torc_slice *words
     return op;
 }
 
-/* Refuse the call if its number of words does not suit. */
-static bool check_arity(struct torc_call *call, unsigned op, size_t n_words)
+/* The call is of command `op` with `n_strings` words behind its name and numbers. False: refused.
+ */
+static inline bool admit(struct torc_service *service, struct torc_call *call, unsigned op,
+                         uint32_t n_strings)
 {
-    struct torc_op_info gateway_info = {0};
-    const struct torc_op_info *info = &gateway_info;
-    if (op < TORC_OP_LIMIT) {
-        info = torc_op_info((uint8_t)op);
-    } else {
-        gateway_info.arity = torc_gateway_info(op)->arity;
+    const struct traits *t = &traits[op];
+    if (TORC_UNLIKELY(n_strings - t->min_strings > t->more_strings)) {
+        service->stats.commands[op].rejected++;
+        refuse(call, TORC_FAULT_ARITY, torc_slice_str(torc_command_name(op)), torc_slice_str(""));
+        return false;
     }
-    if (TORC_LIKELY(torc_op_arity_is_ok(info, n_words))) {
-        return true;
+    call->run = t->run;
+    call->has_key = t->has_key && n_strings != 0;
+    call->counted_as = (uint8_t)op;
+    return true;
+}
+
+/* The numbers that a command's shape has in front, from its words: at most TORC_MESSAGE_NUMBERS. */
+static void read_numbers(struct torc_call *call, const struct torc_slice *words, unsigned n)
+{
+    const char *shape = torc_op_info(call->request.op)->shape;
+    for (unsigned i = 0; i < n; i++) {
+        int64_t number;
+        if (shape[i] == 'u') {
+            if (!torc_word_cursor(words[i], &call->request.numbers[i])) {
+                torc_call_refuse(call, TORC_FAULT_BAD_CURSOR);
+            }
+        } else if (torc_word_integer(words[i], &number)) {
+            call->request.numbers[i] = (uint64_t)number;
+        } else {
+            torc_call_refuse(call, TORC_FAULT_NOT_INTEGER);
+        }
     }
-    refuse(call, TORC_FAULT_ARITY, torc_slice_str(torc_command_name(op)), torc_slice_str(""));
-    return false;
 }
 
 void torc_call_from_words(struct torc_service *service, const struct torc_slice *words,
                           uint32_t n_words, char *scratch, struct torc_call *out_call)
 {
     struct torc_call *call = out_call;
-    call->request = (struct torc_request){0};
-    call->refused = TORC_FAULT_NONE;
     unsigned op = torc_op_find((const char *)words[0].data, words[0].len);
     if (TORC_UNLIKELY(op == TORC_OP_NONE || traits[op].name_words != 1)) {
         op = find_rare(call, words, n_words, scratch);
@@ -236,29 +288,13 @@ void torc_call_from_words(struct torc_service *service, const struct torc_slice 
         }
     }
     call->request.op = (uint8_t)op;
-    if (TORC_UNLIKELY(!check_arity(call, op, n_words))) {
-        service->stats.commands[op].rejected++;
+    /* Too few words wrap around to more than more_strings. */
+    uint32_t at = (uint32_t)traits[op].name_words + traits[op].n_numbers;
+    if (TORC_UNLIKELY(!admit(service, call, op, n_words - at))) {
         return;
     }
-    uint32_t at = traits[op].name_words;
-    if (op < TORC_OP_LIMIT && torc_op_info((uint8_t)op)->n_numbers != 0) {
-        const char *shape = torc_op_info((uint8_t)op)->shape;
-        for (unsigned i = 0; i < torc_op_info((uint8_t)op)->n_numbers; i++) {
-            int64_t number;
-            bool is_cursor = shape[i] == 'u';
-            if (is_cursor && !torc_word_cursor(words[at], &call->request.numbers[i])) {
-                refuse(call, TORC_FAULT_BAD_CURSOR, torc_slice_str(""), torc_slice_str(""));
-                return;
-            }
-            if (!is_cursor) {
-                if (!torc_word_integer(words[at], &number)) {
-                    refuse(call, TORC_FAULT_NOT_INTEGER, torc_slice_str(""), torc_slice_str(""));
-                    return;
-                }
-                call->request.numbers[i] = (uint64_t)number;
-            }
-            at++;
-        }
+    if (TORC_UNLIKELY(traits[op].n_numbers != 0)) {
+        read_numbers(call, words + traits[op].name_words, traits[op].n_numbers);
     }
     call->request.strings = words + at;
     call->request.n_strings = n_words - at;
@@ -267,28 +303,19 @@ void torc_call_from_words(struct torc_service *service, const struct torc_slice 
 void torc_call_check(struct torc_service *service, struct torc_call *call)
 {
     unsigned op = call->request.op;
-    if (functions[op] == NULL) {
-        refuse(call, TORC_FAULT_UNKNOWN_OP, torc_slice_str(""), torc_slice_str(""));
+    if (TORC_UNLIKELY(traits[op].run == NULL)) {
+        torc_call_refuse(call, TORC_FAULT_UNKNOWN_OP);
         return;
     }
-    size_t n_words = (size_t)traits[op].name_words + torc_op_info((uint8_t)op)->n_numbers +
-                     call->request.n_strings;
-    if (!check_arity(call, op, n_words)) {
-        service->stats.commands[op].rejected++;
-    }
+    (void)admit(service, call, op, call->request.n_strings);
 }
 
 /* --- running --- */
 
-static bool has_key(const struct torc_call *call)
-{
-    return call->refused == TORC_FAULT_NONE && traits[call->request.op].has_key;
-}
-
 void torc_calls_prepare(const struct torc_service *service, struct torc_call *calls, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        if (has_key(&calls[i])) {
+        if (calls[i].has_key) {
             calls[i].key = torc_keyspace_key(service->keyspace, calls[i].request.strings[0]);
             if (n > 1) {
                 torc_keyspace_prefetch_line(service->keyspace, &calls[i].key);
@@ -296,44 +323,39 @@ void torc_calls_prepare(const struct torc_service *service, struct torc_call *ca
         }
     }
     for (unsigned i = 0; n > 1 && i < n; i++) {
-        if (has_key(&calls[i])) {
+        if (calls[i].has_key) {
             torc_keyspace_prefetch_record(service->keyspace, &calls[i].key);
         }
     }
 }
 
-void torc_call_repeat(struct torc_service *service, struct torc_call *call)
+static void run_timed(struct torc_service *service, struct torc_call *call)
 {
-    if (TORC_UNLIKELY(call->refused != TORC_FAULT_NONE)) {
-        torc_sink_fault_with(call->sink, call->refused, call->refused_words[0],
-                             call->refused_words[1]);
-        return;
-    }
-    functions[call->request.op](service, call);
+    struct torc_command_stats *mine = &service->stats.commands[call->counted_as];
+    uint64_t start = torc_clock_ticks(&service->facts.clock);
+    call->run(service, call);
+    mine->samples++;
+    mine->sample_ticks += torc_clock_ticks(&service->facts.clock) - start;
 }
 
 void torc_call_run(struct torc_service *service, struct torc_call *call)
 {
     struct torc_stats *stats = &service->stats;
-    struct torc_command_stats *mine = &stats->commands[call->request.op];
-    bool is_sampled = stats->commands_total++ % TORC_STATS_SAMPLE == 0;
-    uint64_t start = is_sampled ? torc_clock_ticks(&service->facts.clock) : 0;
-    call->sink->fault = TORC_FAULT_NONE;
-    torc_call_repeat(service, call);
-    if (is_sampled) {
-        mine->samples++;
-        mine->sample_ticks += torc_clock_ticks(&service->facts.clock) - start;
+    stats->commands[call->counted_as].calls++;
+    if (TORC_UNLIKELY(stats->commands_total++ % TORC_STATS_SAMPLE == 0)) {
+        run_timed(service, call);
+    } else {
+        call->run(service, call);
     }
-    if (TORC_LIKELY(call->refused == TORC_FAULT_NONE)) {
-        mine->calls++;
-        mine->failed += call->sink->fault != TORC_FAULT_NONE;
+    if (TORC_UNLIKELY(call->sink->fault != TORC_FAULT_NONE)) {
+        stats->commands[call->counted_as].failed++;
+        stats->faults[call->sink->fault]++;
+        call->sink->fault = TORC_FAULT_NONE;
     }
-    stats->faults[call->sink->fault]++;
 }
 
 bool torc_call_is_repeatable(const struct torc_call *call)
 {
-    unsigned op = call->request.op;
-    return call->refused != TORC_FAULT_NONE || op >= TORC_OP_LIMIT ||
-           (torc_op_info((uint8_t)op)->flags & TORC_OP_WRITE) == 0;
+    unsigned op = call->counted_as;
+    return op >= TORC_OP_LIMIT || (torc_op_info((uint8_t)op)->flags & TORC_OP_WRITE) == 0;
 }

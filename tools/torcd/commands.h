@@ -23,24 +23,38 @@ struct torc_caller {
     char lib_version[TORC_CALLER_NAME_BYTES];
 };
 
+struct torc_call;
+
+/* Makes the reply of one call, exactly one. */
+typedef void torc_command_function(struct torc_service *service, struct torc_call *call);
+
 struct torc_call {
     struct torc_request request; /* op may be a torc_gateway_op */
-    struct torc_key key;         /* of the first string, if the shape starts with a key */
+    struct torc_key key;         /* of the first string, if has_key */
     struct torc_sink *sink;
     struct torc_caller *caller; /* NULL on a ring */
-    enum torc_fault refused;    /* not NONE: answer this instead of running */
-    struct torc_slice refused_words[2];
+
+    /* Set by torc_call_from_words() or torc_call_check(). */
+    torc_command_function *run; /* the command, or what refuses the call */
+    bool has_key;               /* the first string is a key */
+    uint8_t counted_as;         /* in the statistics; 0: refused */
+    enum torc_fault refusal;    /* what a refused call is answered, with these words */
+    struct torc_slice refusal_words[2];
 };
 
 /* Fill `call` from the words of a RESP command: finds the op, checks the number of words, reads
- * numbers. Never fails: what is wrong is in call->refused. The words are borrowed, and so is
+ * numbers. Never fails: what is wrong becomes the call's answer. The words are borrowed, and so is
  * `scratch` of TORC_FAULT_TEXT_BYTES, which must live as long as the call. `sink` and `caller` are
  * set by the connection. */
 void torc_call_from_words(struct torc_service *service, const struct torc_slice *words,
                           uint32_t n_words, char *scratch, struct torc_call *out_call);
 
-/* Check a decoded ring request's number of words: sets call->refused. */
+/* Find the command of a decoded ring request, and check its number of words. What is wrong becomes
+ * the call's answer. */
 void torc_call_check(struct torc_service *service, struct torc_call *call);
+
+/* Answer the call with a fault instead. */
+void torc_call_refuse(struct torc_call *call, enum torc_fault fault);
 
 /* Hash the keys of n calls. For more than one, also bring their index lines, then their records,
  * into the cache, so that a batch waits for memory once and not n times. */
@@ -50,7 +64,10 @@ void torc_calls_prepare(const struct torc_service *service, struct torc_call *ca
 void torc_call_run(struct torc_service *service, struct torc_call *call);
 
 /* The same without counting: to build the reply of a read again, in more room. */
-void torc_call_repeat(struct torc_service *service, struct torc_call *call);
+static inline void torc_call_repeat(struct torc_service *service, struct torc_call *call)
+{
+    call->run(service, call);
+}
 
 /* True if running the call again has the effect of running it once: all but writes. */
 bool torc_call_is_repeatable(const struct torc_call *call);

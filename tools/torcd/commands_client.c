@@ -156,14 +156,20 @@ static const char *setting_name(const struct torc_option_table *options, size_t 
     return i < options->n ? options->table[i].name : fixed_settings[i - options->n][0];
 }
 
-static bool is_asked_for(const struct torc_call *call, const char *name)
+/* How the setting is to be called in the reply: as it was asked for when the word is a plain name,
+ * by its own name when the word is a pattern; data NULL when no word matches. */
+static struct torc_slice asked_name(const struct torc_call *call, const char *name)
 {
     for (uint32_t i = 0; i < call->request.n_strings; i++) {
-        if (torc_glob_matches(call->request.strings[i], torc_slice_str(name), true)) {
-            return true;
+        struct torc_slice word = call->request.strings[i];
+        if (torc_word_is(word, name)) {
+            return word;
+        }
+        if (torc_glob_matches(word, torc_slice_str(name), true)) {
+            return torc_slice_str(name);
         }
     }
-    return false;
+    return torc_slice_of(NULL, 0);
 }
 
 void torc_command_config_get(struct torc_service *service, struct torc_call *call)
@@ -172,22 +178,25 @@ void torc_command_config_get(struct torc_service *service, struct torc_call *cal
     size_t n_all = options->n + N_FIXED;
     uint32_t n = 0;
     for (size_t i = 0; i < n_all; i++) {
-        n += is_asked_for(call, setting_name(options, i));
+        n += asked_name(call, setting_name(options, i)).data != NULL;
     }
     torc_sink_pairs(call->sink, n);
     for (size_t i = 0; i < n_all; i++) {
         const char *name = setting_name(options, i);
-        if (!is_asked_for(call, name)) {
+        struct torc_slice asked = asked_name(call, name);
+        if (asked.data == NULL) {
             continue;
         }
-        char value[TORC_OPTION_VALUE_BYTES] = "";
+        char value[TORC_OPTION_VALUE_BYTES];
+        const char *text = value;
         if (i >= options->n) {
-            hello_item(call->sink, name, fixed_settings[i - options->n][1]);
-            continue;
+            text = fixed_settings[i - options->n][1];
+        } else {
+            int rc = torc_options_get(options, service->settings, name, value, sizeof value);
+            assert(rc == 0); /* the table's own names, and no value is longer */
+            (void)rc;
         }
-        int rc = torc_options_get(options, service->settings, name, value, sizeof value);
-        assert(rc == 0); /* the table's own names, and no value is longer */
-        (void)rc;
-        hello_item(call->sink, name, value);
+        torc_sink_item(call->sink, asked);
+        torc_sink_item(call->sink, torc_slice_str(text));
     }
 }

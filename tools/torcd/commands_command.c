@@ -4,7 +4,8 @@
  */
 #include "tools/torcd/commands_private.h"
 
-/* What COMMAND lists: commands of one word, then containers, which have their subcommands inside. */
+/* What COMMAND lists: commands of one word, then containers, which have their subcommands inside.
+ */
 static const char *listed_name(unsigned op)
 {
     const char *name = torc_command_name(op);
@@ -50,11 +51,8 @@ static void describe_flags(struct torc_sink *sink, uint32_t flags)
         uint32_t flag;
         const char *word;
     } words[] = {
-        {TORC_OP_WRITE, "write"},
-        {TORC_OP_READ, "readonly"},
-        {TORC_OP_DENYOOM, "denyoom"},
-        {TORC_OP_ADMIN, "admin"},
-        {TORC_OP_FAST, "fast"},
+        {TORC_OP_WRITE, "write"}, {TORC_OP_READ, "readonly"}, {TORC_OP_DENYOOM, "denyoom"},
+        {TORC_OP_ADMIN, "admin"}, {TORC_OP_FAST, "fast"},
     };
     uint32_t n = 0;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -70,7 +68,7 @@ static void describe_flags(struct torc_sink *sink, uint32_t flags)
 
 static void describe_categories(struct torc_sink *sink, const struct torc_op_info *info)
 {
-    const char *group = info->first_key == 0    ? "@connection"
+    const char *group = info->first_key == 0   ? "@connection"
                         : info->name[0] == 'h' ? "@hash"
                                                : "@keyspace";
     bool has_access = (info->flags & (TORC_OP_READ | TORC_OP_WRITE)) != 0;
@@ -116,7 +114,8 @@ static void describe_keys(struct torc_sink *sink, const struct torc_op_info *inf
     torc_sink_bytes(sink, torc_slice_str("spec"));
     torc_sink_pairs(sink, 3);
     /* Relative to the first key, or to the end when negative. */
-    spec_item(sink, "lastkey", info->last_key < 0 ? info->last_key : info->last_key - info->first_key);
+    spec_item(sink, "lastkey",
+              info->last_key < 0 ? info->last_key : info->last_key - info->first_key);
     spec_item(sink, "keystep", info->key_step);
     spec_item(sink, "limit", 0);
 }

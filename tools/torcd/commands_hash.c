@@ -28,8 +28,7 @@ void torc_command_hset(struct torc_service *service, struct torc_call *call)
         return;
     }
     const struct torc_pair *pairs = (const void *)(request->strings + 1);
-    reply_count(call,
-                torc_hash_put(service->keyspace, &call->key, pairs, request->n_strings / 2));
+    reply_count(call, torc_hash_put(service->keyspace, &call->key, pairs, request->n_strings / 2));
 }
 
 void torc_command_hget(struct torc_service *service, struct torc_call *call)
@@ -55,7 +54,8 @@ void torc_command_hmget(struct torc_service *service, struct torc_call *call)
         return;
     }
     struct torc_slice *values = service->slices.items;
-    int rc = torc_hash_get_many(service->keyspace, &call->key, call->request.strings + 1, n, values);
+    int rc =
+        torc_hash_get_many(service->keyspace, &call->key, call->request.strings + 1, n, values);
     if (rc < 0) {
         fail(call, rc);
         return;

@@ -120,8 +120,8 @@ void torc_command_scan(struct torc_service *service, struct torc_call *call)
     found->n = 0;
     uint64_t count = torc_min_u64((uint64_t)scan.count, SCAN_COUNT_MAX);
     uint64_t min_homes = (count + KEYS_PER_HOME - 1) / KEYS_PER_HOME;
-    uint64_t cursor = torc_keyspace_scan(service->keyspace, call->request.numbers[0], min_homes,
-                                         scan_key, &scan);
+    uint64_t cursor =
+        torc_keyspace_scan(service->keyspace, call->request.numbers[0], min_homes, scan_key, &scan);
     if (scan.failed) {
         torc_sink_fault(call->sink, TORC_FAULT_OUT_OF_MEMORY);
         return;
@@ -140,9 +140,9 @@ void torc_command_dbsize(struct torc_service *service, struct torc_call *call)
 void torc_command_flushall(struct torc_service *service, struct torc_call *call)
 {
     const struct torc_request *request = &call->request;
-    if (request->n_strings > 1 || (request->n_strings == 1 &&
-                                   !torc_word_is(request->strings[0], "async") &&
-                                   !torc_word_is(request->strings[0], "sync"))) {
+    if (request->n_strings > 1 ||
+        (request->n_strings == 1 && !torc_word_is(request->strings[0], "async") &&
+         !torc_word_is(request->strings[0], "sync"))) {
         torc_sink_fault(call->sink, TORC_FAULT_SYNTAX);
         return;
     }

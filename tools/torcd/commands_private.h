@@ -8,8 +8,6 @@
 
 #include "tools/torcd/commands.h"
 
-typedef void torc_command_function(struct torc_service *service, struct torc_call *call);
-
 /* commands_hash.c */
 torc_command_function torc_command_hset, torc_command_hget, torc_command_hmget, torc_command_hdel,
     torc_command_hgetall, torc_command_hlen, torc_command_hexists;

@@ -229,8 +229,8 @@ static void end_input(struct torc_connection *c, struct torc_service *service,
                       enum torc_resp_outcome outcome, uint64_t now_ns)
 {
     if (outcome == TORC_RESP_FAULT) {
-        torc_sink_fault_with(&c->sink.sink, c->parser.fault, torc_slice_of(&c->parser.fault_byte, 1),
-                             torc_slice_str(""));
+        torc_sink_fault_with(&c->sink.sink, c->parser.fault,
+                             torc_slice_of(&c->parser.fault_byte, 1), torc_slice_str(""));
         service->stats.faults[c->parser.fault]++;
         service->stats.resp_dropped++;
         c->why = "protocol error";

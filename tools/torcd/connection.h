@@ -18,7 +18,7 @@
 #include "tools/torcd/source.h"
 
 #define TORC_CONNECTION_VISIT_COMMANDS 64u
-#define TORC_CONNECTION_VISIT_BYTES    (64u * 1024u)
+#define TORC_CONNECTION_VISIT_BYTES    ((size_t)64 * 1024)
 /* A connection that is being closed may take this long to take its last replies. */
 #define TORC_CONNECTION_LINGER_NS 2000000000ull
 
@@ -44,10 +44,10 @@ struct torc_connection {
     size_t input_cap;
 
     enum torc_connection_phase phase;
-    bool is_readable;    /* may have bytes to read: an edge came, and no read has found none since */
-    bool is_writable;    /* the last send took all, or an edge came since */
-    bool has_hung_up;    /* an end or error is to be read, behind the bytes */
-    const char *why;     /* of its end, if it is for the log; static */
+    bool is_readable; /* may have bytes to read: an edge came, and no read has found none since */
+    bool is_writable; /* the last send took all, or an edge came since */
+    bool has_hung_up; /* an end or error is to be read, behind the bytes */
+    const char *why;  /* of its end, if it is for the log; static */
     uint64_t linger_end; /* CLOCK_MONOTONIC ns, once it is being closed */
 
     /* The poller's lists. */

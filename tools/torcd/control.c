@@ -19,13 +19,13 @@
 #include "tools/torcd/listener.h"
 #include "tools/torcd/poller.h"
 
-#define LISTENERS_MAX     17 /* 16 addresses and a Unix socket */
-#define HALF_OPEN_MAX     128u
-#define ACCEPT_PER_STEP   32
-#define EVENTS_MAX        64
-#define PAUSE_NS          100000000u /* of listening, when descriptors have run out */
-#define CONTROL_BACKLOG   128
-#define CONTROL_MODE      0660
+#define LISTENERS_MAX   17 /* 16 addresses and a Unix socket */
+#define HALF_OPEN_MAX   128u
+#define ACCEPT_PER_STEP 32
+#define EVENTS_MAX      64
+#define PAUSE_NS        100000000u /* of listening, when descriptors have run out */
+#define CONTROL_BACKLOG 128
+#define CONTROL_MODE    0660
 /* Descriptors beside those of clients: listeners, epoll sets, log, files opened for a moment. */
 #define OWN_DESCRIPTORS 64u
 /* Of a ring session: socket, pidfd, doorbell, and three memfds during the handshake. */
@@ -50,8 +50,8 @@ struct torc_control {
 
     struct torc_guest *guests; /* circular, NULL none */
     uint64_t n_guests;
-    uint64_t n_half_open; /* in the handshake */
-    uint64_t n_silent;    /* of these: no HELLO yet, so no session */
+    uint64_t n_half_open;      /* in the handshake */
+    uint64_t n_silent;         /* of these: no HELLO yet, so no session */
     struct torc_guest *graves; /* to be freed after this step's events, through next */
     uint64_t next_guest_id;
     uint64_t next_connection_id;
@@ -282,8 +282,8 @@ static int accept_one(struct torc_control *c, int listener)
 static bool watch_guest(struct torc_control *c, struct torc_guest *guest)
 {
     return torc_source_watch(c->epoll_fd, guest->socket, &guest->socket_source, EPOLLIN) == 0 &&
-           (guest->process < 0 || torc_source_watch(c->epoll_fd, guest->process,
-                                                    &guest->process_source, EPOLLIN) == 0);
+           (guest->process < 0 ||
+            torc_source_watch(c->epoll_fd, guest->process, &guest->process_source, EPOLLIN) == 0);
 }
 
 /* A connection on the control socket. */
@@ -440,9 +440,9 @@ static void handle(struct torc_control *c, struct torc_source *source)
                                                     offsetof(struct torc_guest, socket_source)));
         break;
     case TORC_SOURCE_GUEST_PROCESS: {
-        struct torc_guest *guest = (struct torc_guest *)(void *)((uint8_t *)source -
-                                                                 offsetof(struct torc_guest,
-                                                                          process_source));
+        struct torc_guest *guest =
+            (struct torc_guest *)(void *)((uint8_t *)source -
+                                          offsetof(struct torc_guest, process_source));
         if (guest->state != TORC_GUEST_LEAVING && guest->state != TORC_GUEST_DEAD) {
             end_guest(c, guest, "its process has ended");
         }
@@ -484,17 +484,12 @@ bool torc_control_step(struct torc_control *control, int timeout_ms)
 
 /* --- start and stop --- */
 
-/* The folder of the default path does not outlive a reboot. */
-static void make_folder(const char *path)
+static void make_run_folder(const char *path)
 {
-    char folder[TORC_SETTINGS_PATH_BYTES];
-    const char *slash = strrchr(path, '/');
-    if (geteuid() != 0 || slash == NULL || slash == path) {
-        return;
+    size_t len = strlen(TORC_SETTINGS_RUN_FOLDER);
+    if (geteuid() == 0 && strncmp(path, TORC_SETTINGS_RUN_FOLDER, len) == 0 && path[len] == '/') {
+        (void)mkdir(TORC_SETTINGS_RUN_FOLDER, 0755); /* if it cannot be made, listening says so */
     }
-    memcpy(folder, path, (size_t)(slash - path));
-    folder[slash - path] = '\0';
-    (void)mkdir(folder, 0755); /* if it cannot be made, listening says so */
 }
 
 static int listen_attach(struct torc_control *c, char why[TORC_OPTION_ERROR_BYTES])
@@ -506,9 +501,10 @@ static int listen_attach(struct torc_control *c, char why[TORC_OPTION_ERROR_BYTE
         .group = c->settings->control_socket_group,
         .backlog = CONTROL_BACKLOG,
     };
-    make_folder(options.path);
+    make_run_folder(options.path);
     int rc = torc_listener_unix(&options, &c->attach_listener, why);
-    if (rc == 0 && torc_source_watch(c->epoll_fd, c->attach_listener.fd, &c->attach_source, 0) != 0) {
+    if (rc == 0 &&
+        torc_source_watch(c->epoll_fd, c->attach_listener.fd, &c->attach_source, 0) != 0) {
         SAY("cannot watch the control socket");
         rc = -ENOMEM;
     }

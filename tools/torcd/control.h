@@ -5,8 +5,9 @@
  * nothing with the poller but mailboxes and the counters of struct torc_shared.
  *
  * A ring client's death is the end of its socket or of its process, whichever is seen first. When
- * descriptors run out, a connection is taken with one held back for that and closed at once, so that
- * it does not wait for ever and the listener does not spin; if even that fails, listening pauses.
+ * descriptors run out, a connection is taken with one held back for that and closed at once, so
+ * that it does not wait for ever and the listener does not spin; if even that fails, listening
+ * pauses.
  *
  * Thread: one calls all of it, but for torc_control_stop().
  */
@@ -26,8 +27,9 @@ struct torc_control_options {
     bool takes_signals; /* SIGINT and SIGTERM stop it, SIGHUP and SIGPIPE are ignored */
 };
 
-/* Make listeners and everything else that can fail. -EINVAL, -EAGAIN, -ENOMEM, with a text in `why`.
- * Before threads are started: changes the umask for a moment, and the signal mask for good. */
+/* Make listeners and everything else that can fail. -EINVAL, -EAGAIN, -ENOMEM, with a text in
+ * `why`. Before threads are started: changes the umask for a moment, and the signal mask for good.
+ */
 int torc_control_create(const struct torc_control_options *options,
                         struct torc_control **out_control,
                         char why[TORC_OPTION_ERROR_BYTES]) TORC_MUST_USE;
@@ -41,7 +43,8 @@ struct torc_mailbox *torc_control_inbox(struct torc_control *control);
 /* Start accepting: clients go to the poller behind `poller`, with sessions of this epoch. */
 void torc_control_serve(struct torc_control *control, struct torc_mailbox *poller, uint64_t epoch);
 
-/* Wait for events, at most timeout_ms (-1: no limit), and handle them. True if something happened. */
+/* Wait for events, at most timeout_ms (-1: no limit), and handle them. True if something happened.
+ */
 bool torc_control_step(struct torc_control *control, int timeout_ms);
 
 /* A signal, or torc_control_stop(), has asked for the end. */

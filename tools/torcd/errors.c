@@ -13,17 +13,14 @@ static const struct entry entries[TORC_FAULT_COUNT] = {
     [TORC_FAULT_SYNTAX] = {TORC_WIRE_SYNTAX, "ERR syntax error"},
     [TORC_FAULT_NOT_INTEGER] = {TORC_WIRE_NOT_INTEGER,
                                 "ERR value is not an integer or out of range"},
-    [TORC_FAULT_WRONG_TYPE] =
-        {TORC_WIRE_WRONG_TYPE,
-         "WRONGTYPE Operation against a key holding the wrong kind of value"},
+    [TORC_FAULT_WRONG_TYPE] = {TORC_WIRE_WRONG_TYPE,
+                               "WRONGTYPE Operation against a key holding the wrong kind of value"},
     [TORC_FAULT_OUT_OF_MEMORY] = {TORC_WIRE_OUT_OF_MEMORY,
                                   "OOM command not allowed when used memory > 'maxmemory'."},
-    [TORC_FAULT_TOO_LONG] =
-        {TORC_WIRE_TOO_LARGE,
-         "ERR string exceeds maximum allowed size (proto-max-bulk-len)"},
+    [TORC_FAULT_TOO_LONG] = {TORC_WIRE_TOO_LARGE,
+                             "ERR string exceeds maximum allowed size (proto-max-bulk-len)"},
     [TORC_FAULT_REPLY_TOO_LARGE] =
-        {TORC_WIRE_TOO_LARGE,
-         "ERR reply exceeds the session's limit (session-long-message-max)"},
+        {TORC_WIRE_TOO_LARGE, "ERR reply exceeds the session's limit (session-long-message-max)"},
     [TORC_FAULT_DB_RANGE] = {TORC_WIRE_DB_RANGE, "ERR DB index is out of range"},
     [TORC_FAULT_BAD_CURSOR] = {TORC_WIRE_BAD_CURSOR, "ERR invalid cursor"},
     [TORC_FAULT_UNKNOWN_COMMAND] = {TORC_WIRE_UNKNOWN_OP,
@@ -36,8 +33,8 @@ static const struct entry entries[TORC_FAULT_COUNT] = {
     [TORC_FAULT_HELLO_VERSION] = {TORC_WIRE_ERROR,
                                   "ERR Protocol version is not an integer or out of range"},
     [TORC_FAULT_HELLO_OPTION] = {TORC_WIRE_ERROR, "ERR Syntax error in HELLO option '\1'"},
-    [TORC_FAULT_WRONG_PASSWORD] =
-        {TORC_WIRE_ERROR, "WRONGPASS invalid username-password pair or user is disabled."},
+    [TORC_FAULT_WRONG_PASSWORD] = {TORC_WIRE_ERROR,
+                                   "WRONGPASS invalid username-password pair or user is disabled."},
     [TORC_FAULT_CLIENT_NAME] =
         {TORC_WIRE_ERROR,
          "ERR Client names cannot contain spaces, newlines or special characters."},
@@ -69,7 +66,7 @@ static size_t append(char *buffer, size_t at, struct torc_slice s)
 {
     for (size_t i = 0; i < s.len && at < TORC_FAULT_TEXT_BYTES - 1; i++) {
         uint8_t c = s.data[i];
-        buffer[at++] = c == '\r' || c == '\n' || c == '\0' ? ' ' : (char)c;
+        buffer[at++] = (char)(c == '\r' || c == '\n' || c == '\0' ? ' ' : c);
     }
     return at;
 }

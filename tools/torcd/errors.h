@@ -16,7 +16,7 @@ enum torc_fault {
     TORC_FAULT_NOT_INTEGER,
     TORC_FAULT_WRONG_TYPE,
     TORC_FAULT_OUT_OF_MEMORY,
-    TORC_FAULT_TOO_LONG,      /* a key, field or value */
+    TORC_FAULT_TOO_LONG,        /* a key, field or value */
     TORC_FAULT_REPLY_TOO_LARGE, /* above the cap of a ring session */
     TORC_FAULT_DB_RANGE,
     TORC_FAULT_BAD_CURSOR,

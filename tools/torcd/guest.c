@@ -92,12 +92,12 @@ void torc_guest_destroy(struct torc_guest *guest)
 
 void torc_guest_end(struct torc_guest *guest)
 {
-    /* The client sees the end of its socket; the session's memory stays until the poller is done. */
+    /* The client sees the end of its socket; the session's memory stays until the poller is done.
+     */
     close_descriptors(guest);
-    guest->state =
-        guest->state == TORC_GUEST_ATTACHED || guest->state == TORC_GUEST_LEAVING
-            ? TORC_GUEST_LEAVING
-            : TORC_GUEST_DEAD;
+    guest->state = guest->state == TORC_GUEST_ATTACHED || guest->state == TORC_GUEST_LEAVING
+                       ? TORC_GUEST_LEAVING
+                       : TORC_GUEST_DEAD;
 }
 
 static void refuse(struct torc_guest *guest, int error, const char *text)

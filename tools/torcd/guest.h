@@ -43,9 +43,9 @@ struct torc_guest {
     struct torc_guest *next, *prev;
 };
 
-/* Take over an accepted control connection; who the peer is comes from the kernel. `options` are the
- * server's defaults for its session. -ENOMEM, -EPIPE it is gone already, -EAGAIN out of descriptors:
- * the socket stays the caller's. */
+/* Take over an accepted control connection; who the peer is comes from the kernel. `options` are
+ * the server's defaults for its session. -ENOMEM, -EPIPE it is gone already, -EAGAIN out of
+ * descriptors: the socket stays the caller's. */
 int torc_guest_create(int socket, uint64_t id, const struct torc_session_options *options,
                       uint64_t now_ns, struct torc_guest **out_guest) TORC_MUST_USE;
 

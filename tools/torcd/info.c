@@ -37,13 +37,14 @@ static void write_server(const struct torc_service *service, struct torc_text *t
     struct utsname name;
     bool has_name = uname(&name) == 0;
 
-    torc_text_add(text, "# Server\r\nredis_version:%s\r\nredis_mode:standalone\r\n"
-                        "server_name:torc\r\ntorc_version:%s\r\n",
+    torc_text_add(text,
+                  "# Server\r\nredis_version:%s\r\nredis_mode:standalone\r\n"
+                  "server_name:torc\r\ntorc_version:%s\r\n",
                   TORC_REDIS_VERSION, TORC_VERSION);
     torc_text_add(text, "os:%s %s %s\r\narch_bits:64\r\n", has_name ? name.sysname : "unknown",
                   has_name ? name.release : "", has_name ? name.machine : "");
-    torc_text_add(text, "process_id:%ld\r\nrun_id:%s\r\ntcp_port:%" PRId64 "\r\n",
-                  (long)facts->pid, facts->run_id, service->settings->port);
+    torc_text_add(text, "process_id:%ld\r\nrun_id:%s\r\ntcp_port:%" PRId64 "\r\n", (long)facts->pid,
+                  facts->run_id, service->settings->port);
     torc_text_add(text,
                   "server_time_usec:%" PRIu64 "\r\nuptime_in_seconds:%" PRIu64
                   "\r\nuptime_in_days:%" PRIu64 "\r\n",
@@ -169,15 +170,17 @@ static void write_stats(const struct torc_service *service, struct torc_text *te
                   stats->resp_dropped, stats->ring_requests, load(&shared->sessions_received));
     torc_text_add(text,
                   "ring_sessions_refused:%" PRIu64 "\r\nring_sessions_dropped:%" PRIu64
-                  "\r\nring_stalls:%" PRIu64 "\r\npoller_sleeps:%" PRIu64 "\r\n",
+                  "\r\nring_stalls:%" PRIu64 "\r\nring_doorbells_muted:%" PRIu64
+                  "\r\npoller_sleeps:%" PRIu64 "\r\n",
                   load(&shared->sessions_refused), stats->ring_dropped, stats->ring_stalls,
-                  stats->sleeps);
+                  stats->doorbells_muted, stats->sleeps);
 }
 
 static void write_replication(const struct torc_service *service, struct torc_text *text)
 {
-    torc_text_add(text, "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
-                        "master_replid:%s\r\nmaster_repl_offset:0\r\n",
+    torc_text_add(text,
+                  "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
+                  "master_replid:%s\r\nmaster_repl_offset:0\r\n",
                   service->facts.run_id);
 }
 
@@ -204,7 +207,8 @@ static void write_commandstats(const struct torc_service *service, struct torc_t
         double sampled_us = (double)torc_clock_ns(clock, s->sample_ticks) / 1000;
         double per_call = s->samples != 0 ? sampled_us / (double)s->samples : 0;
         torc_text_add(text,
-                      "cmdstat_%s:calls=%" PRIu64 ",usec=%.0f,usec_per_call=%.2f,rejected_calls=%" PRIu64
+                      "cmdstat_%s:calls=%" PRIu64
+                      ",usec=%.0f,usec_per_call=%.2f,rejected_calls=%" PRIu64
                       ",failed_calls=%" PRIu64 "\r\n",
                       torc_command_name(op), s->calls, per_call * (double)s->calls, per_call,
                       s->rejected, s->failed);
@@ -222,8 +226,8 @@ static void write_errorstats(const struct torc_service *service, struct torc_tex
             char buffer[TORC_FAULT_TEXT_BYTES];
             struct torc_slice what = torc_fault_text((enum torc_fault)fault, torc_slice_str(""),
                                                      torc_slice_str(""), buffer);
-            bool is_it = what.len > len && memcmp(what.data, prefixes[p], len) == 0 &&
-                         what.data[len] == ' ';
+            bool is_it =
+                what.len > len && memcmp(what.data, prefixes[p], len) == 0 && what.data[len] == ' ';
             n += is_it ? service->stats.faults[fault] : 0;
         }
         if (n != 0) {

@@ -10,14 +10,17 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
+
+#define LOCK_TRIES 100 /* with 10 ms between */
 
 #define SOCKET_FLAGS (SOCK_NONBLOCK | SOCK_CLOEXEC)
 
 #define SAY(...) (void)snprintf(why, TORC_OPTION_ERROR_BYTES, __VA_ARGS__)
 
-int torc_listener_tcp(const char *address, int port, int backlog, struct torc_listener *out_listener,
-                      char why[TORC_OPTION_ERROR_BYTES])
+int torc_listener_tcp(const char *address, int port, int backlog,
+                      struct torc_listener *out_listener, char why[TORC_OPTION_ERROR_BYTES])
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
@@ -167,7 +170,7 @@ static int open_unix(const struct torc_listener_unix_options *options,
 }
 
 /* Lock the folder of the path, so that of two servers that find the same dead socket only one
- * replaces it. -1: it cannot be locked, then bind() will say what is wrong. */
+ * replaces it. -1: it cannot be locked, or somebody keeps it for long; then we go on without. */
 static int lock_folder(const char *path)
 {
     char folder[sizeof((struct sockaddr_un *)NULL)->sun_path];
@@ -176,11 +179,17 @@ static int lock_folder(const char *path)
     memcpy(folder, path, len);
     folder[len] = '\0';
     int fd = open(len == 0 ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0 && flock(fd, LOCK_EX) != 0) {
-        (void)close(fd);
-        fd = -1;
+    for (int i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
+        static const struct timespec pause = {.tv_nsec = 10000000};
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            return fd;
+        }
+        (void)nanosleep(&pause, NULL);
     }
-    return fd;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return -1;
 }
 
 int torc_listener_unix(const struct torc_listener_unix_options *options,

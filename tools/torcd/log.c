@@ -57,21 +57,21 @@ static void put_line(const struct torc_log *log, char line[TORC_LOG_LINE_BYTES],
 }
 
 /* May another line be written in this second? */
-static bool has_turn(struct torc_log *log, const struct timespec *now, enum torc_log_level level)
+static bool has_turn(struct torc_log *log, const struct timespec *now)
 {
     if ((uint64_t)now->tv_sec != log->second) {
         if (log->n_left_out != 0) {
             char line[TORC_LOG_LINE_BYTES];
             size_t len = put_head(line, now, TORC_LOG_WARNING);
-            int n = snprintf(line + len, sizeof line - len, "log: %u lines left out",
-                             log->n_left_out);
+            int n =
+                snprintf(line + len, sizeof line - len, "log: %u lines left out", log->n_left_out);
             put_line(log, line, len + (size_t)n);
         }
         log->second = (uint64_t)now->tv_sec;
         log->n_lines = 0;
         log->n_left_out = 0;
     }
-    if (level < TORC_LOG_WARNING && log->n_lines >= TORC_LOG_BURST) {
+    if (log->n_lines >= TORC_LOG_BURST) {
         log->n_left_out++;
         return false;
     }
@@ -86,7 +86,7 @@ void torc_log(struct torc_log *log, enum torc_log_level level, const char *forma
         return;
     }
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    if (!has_turn(log, &now, level)) {
+    if (!has_turn(log, &now)) {
         return;
     }
     char line[TORC_LOG_LINE_BYTES];

@@ -3,8 +3,8 @@
  * Log: one line per event, as
  *   2026-11-30T18:36:01.123456Z notice control: session 17 attached pid=4711 name=quotes
  * to a file (appended) or to standard output. Values of keys and fields are never logged. At most
- * TORC_LOG_BURST lines a second are written below level warning; what is left out is counted in a
- * line of its own, so that no client can fill the disk.
+ * TORC_LOG_BURST lines a second are written; what is left out is counted in a line of its own, so
+ * that no client can fill the disk.
  *
  * Thread: the control thread (and main before and after it). Never called by a poller.
  */

@@ -7,30 +7,26 @@ static void decode(struct torc_service *service, struct torc_batch *batch, unsig
 {
     struct torc_call *call = &batch->calls[i];
     struct torc_slices *strings = &batch->strings;
-    int rc;
-    call->refused = TORC_FAULT_NONE;
     call->caller = NULL;
     for (;;) {
-        uint32_t room = (uint32_t)torc_min_u64(strings->cap - strings->n, UINT32_MAX);
-        rc = torc_request_decode(taken->data, taken->len, strings->items + strings->n, room,
-                                 &call->request);
-        if (TORC_LIKELY(rc != -EMSGSIZE) ||
-            !torc_slices_reserve(strings, strings->n + call->request.n_strings)) {
-            break;
+        size_t room = strings->cap - strings->n;
+        int rc = torc_request_decode(taken->data, taken->len, strings->items + strings->n,
+                                     (uint32_t)torc_min_u64(room, UINT32_MAX), &call->request);
+        if (TORC_LIKELY(rc == 0)) {
+            batch->first[i] = (uint32_t)strings->n;
+            strings->n += call->request.n_strings;
+            torc_call_check(service, call);
+            return;
+        }
+        if (rc != -EMSGSIZE) {
+            torc_call_refuse(call, rc == -ENOENT ? TORC_FAULT_UNKNOWN_OP : TORC_FAULT_BAD_REQUEST);
+            return;
+        }
+        if (!torc_slices_reserve(strings, strings->n + call->request.n_strings)) {
+            torc_call_refuse(call, TORC_FAULT_OUT_OF_MEMORY);
+            return;
         }
     }
-    if (TORC_LIKELY(rc == 0)) {
-        batch->first[i] = (uint32_t)strings->n;
-        strings->n += call->request.n_strings;
-        torc_call_check(service, call);
-        return;
-    }
-    call->request.n_strings = 0;
-    call->refused = rc == -ENOENT     ? TORC_FAULT_UNKNOWN_OP
-                    : rc == -EMSGSIZE ? TORC_FAULT_OUT_OF_MEMORY
-                                      : TORC_FAULT_BAD_REQUEST;
-    call->refused_words[0] = torc_slice_str("");
-    call->refused_words[1] = torc_slice_str("");
 }
 
 static void start_reply(struct torc_ring_sink *ring, const struct torc_batch *batch,
@@ -81,8 +77,8 @@ static int answer(struct torc_peer *peer, struct torc_service *service, struct t
     int rc = torc_session_reply(peer->session, batch->reply, ring.writer.len);
     if (rc == -EMSGSIZE || rc == -ENOMEM) {
         start_reply(&ring, batch, call);
-        torc_sink_fault(&ring.sink, rc == -EMSGSIZE ? TORC_FAULT_REPLY_TOO_LARGE
-                                                    : TORC_FAULT_OUT_OF_MEMORY);
+        torc_sink_fault(&ring.sink,
+                        rc == -EMSGSIZE ? TORC_FAULT_REPLY_TOO_LARGE : TORC_FAULT_OUT_OF_MEMORY);
         rc = torc_session_reply(peer->session, batch->reply, ring.writer.len);
     }
     /* A write that changed something has a reply that fits its slot, so what is run again for want
@@ -95,18 +91,21 @@ int torc_peer_serve(struct torc_peer *peer, struct torc_service *service, struct
                     unsigned max_requests)
 {
     unsigned served = 0;
+    size_t bytes = 0;
     int rc = 0;
-    while (rc == 0 && served < max_requests) {
+    while (rc == 0 && served < max_requests && bytes < TORC_SESSION_VISIT_BYTES) {
         struct torc_taken taken[TORC_BATCH_MAX];
         unsigned most = max_requests - served;
-        int n = torc_session_take(peer->session, taken,
-                                  most < TORC_BATCH_MAX ? most : TORC_BATCH_MAX);
+        int n =
+            torc_session_take(peer->session, taken, most < TORC_BATCH_MAX ? most : TORC_BATCH_MAX);
         if (n <= 0) {
             rc = n;
             break;
         }
         batch->strings.n = 0;
         for (int i = 0; i < n; i++) {
+            batch->first[i] = 0;
+            bytes += taken[i].len;
             decode(service, batch, (unsigned)i, &taken[i]);
         }
         for (int i = 0; i < n; i++) {

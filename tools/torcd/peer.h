@@ -29,7 +29,8 @@ struct torc_peer {
     const char *why;            /* with `broken`; static */
 };
 
-/* Serve up to max_requests requests, in batches. Returns how many were answered; a client without
+/* Serve up to max_requests requests, in batches, ending behind the one that makes
+ * TORC_SESSION_VISIT_BYTES full. Returns how many were answered; a client without
  * room for its reply is left as it is for a later visit. -EBADMSG: the client broke a rule; close
  * it. One syscall at most, to wake the client. */
 int torc_peer_serve(struct torc_peer *peer, struct torc_service *service, struct torc_batch *batch,

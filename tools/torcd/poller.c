@@ -11,27 +11,27 @@
 
 #include "core/placement.h"
 
-#define SOCKETS_EVERY_NS     5000u    /* while rings are busy */
-#define SOCKETS_BUDGET_NS    20000u   /* of a turn then; one connection is always served */
-#define SOCKETS_PER_TURN     16u      /* connections visited in one turn */
-#define RING_BUSY_NS         100000u  /* rings are busy for so long after a request */
-#define UPKEEP_EVERY_NS      1000000u /* timers */
-#define QUIET_COMMANDS       32u /* fewer in a second: a quiet time, memory may be made compact */
-#define SECOND_NS            1000000000u
-#define SLEEP_MAX_MS         10 /* with sessions attached */
-#define SLEEP_MAX_ALONE_MS   1000
-#define EVENTS_MAX           128
-#define HOT_ALWAYS           8u   /* so few sessions are all kept hot */
-#define COOL_AFTER_MISSES    256u /* looks that found nothing */
-#define COLD_PER_ROUND       2u
-#define VISIT_SHARED         8u /* requests of a visit when more than one session has work */
-#define MAIL_PER_ROUND       16u
-#define FALSE_DOORBELLS_MAX  10000u /* a second */
-#define TICKS_PER_UPKEEP     64u    /* connections looked at in one upkeep */
-#define MAINTAIN_EVERY       16u    /* commands between two steps of maintenance */
-#define MAINTAIN_STEP        16u    /* units of such a step, and of a round while more is due */
-#define MAINTAIN_IDLE        128u   /* units of a step when nothing else is to do */
-#define TIDY_BYTES           ((uint64_t)2 * 1024 * 1024)
+#define SOCKETS_EVERY_NS    5000u    /* while rings are busy */
+#define SOCKETS_BUDGET_NS   20000u   /* of a turn then; one connection is always served */
+#define SOCKETS_PER_TURN    16u      /* connections visited in one turn */
+#define RING_BUSY_NS        100000u  /* rings are busy for so long after a request */
+#define UPKEEP_EVERY_NS     1000000u /* timers */
+#define QUIET_COMMANDS      32u /* fewer in a second: a quiet time, memory may be made compact */
+#define SECOND_NS           1000000000u
+#define SLEEP_MAX_MS        10 /* with sessions attached */
+#define SLEEP_MAX_ALONE_MS  1000
+#define EVENTS_MAX          128
+#define HOT_ALWAYS          8u   /* so few sessions are all kept hot */
+#define COOL_AFTER_MISSES   256u /* looks that found nothing */
+#define COLD_PER_ROUND      2u
+#define VISIT_SHARED        8u /* requests of a visit when more than one session has work */
+#define MAIL_PER_ROUND      16u
+#define FALSE_DOORBELLS_MAX 2000u /* a second */
+#define TICKS_PER_UPKEEP    64u   /* connections looked at in one upkeep */
+#define MAINTAIN_EVERY      16u   /* commands between two steps of maintenance */
+#define MAINTAIN_STEP       16u   /* units of such a step, and of a round while more is due */
+#define MAINTAIN_IDLE       128u  /* units of a step when nothing else is to do */
+#define TIDY_BYTES          ((uint64_t)2 * 1024 * 1024)
 
 struct torc_poller {
     struct torc_service *service;
@@ -47,7 +47,7 @@ struct torc_poller {
     struct torc_session **sessions;
     size_t n_peers, cap_peers, n_hot;
     size_t next_cold;
-    unsigned n_busy; /* sessions that had work in the last round */
+    unsigned n_busy;    /* sessions that had work in the last round */
     bool flags_are_set; /* the sessions' sleeping flags */
 
     struct torc_connection *connections; /* circular list through next and prev; NULL none */
@@ -57,8 +57,8 @@ struct torc_poller {
     /* Times in clock ticks, but for those named otherwise. */
     uint64_t sockets_every, sockets_budget, ring_busy, upkeep_every, spin;
     uint64_t sockets_due, ring_busy_until, upkeep_due, last_work;
-    uint64_t now_ns; /* CLOCK_MONOTONIC, as of the last upkeep */
-    uint64_t second_ns; /* when the current second began */
+    uint64_t now_ns;          /* CLOCK_MONOTONIC, as of the last upkeep */
+    uint64_t second_ns;       /* when the current second began */
     uint64_t second_commands; /* commands up to then */
     uint64_t maintained_at;   /* commands at the last step of maintenance */
     uint64_t settled_at;      /* commands when the last settling was done */
@@ -238,6 +238,7 @@ static void note_doorbell(struct torc_poller *p, struct torc_peer *peer)
         int fd = torc_session_fd(peer->session, TORC_FD_DOORBELL);
         (void)epoll_ctl(p->epoll_fd, EPOLL_CTL_MOD, fd, &event);
         peer->is_muted = true;
+        p->service->stats.doorbells_muted++;
     }
 }
 
@@ -379,8 +380,7 @@ static bool serve_sockets(struct torc_poller *p, bool rings_are_busy, uint64_t n
         if (has_more) {
             make_ready(p, c);
         }
-        if (c == last ||
-            (rings_are_busy && torc_clock_ticks(clock) - now > p->sockets_budget)) {
+        if (c == last || (rings_are_busy && torc_clock_ticks(clock) - now > p->sockets_budget)) {
             break;
         }
     }
@@ -503,7 +503,8 @@ static void upkeep(struct torc_poller *p)
 static void maintain(struct torc_poller *p, bool is_idle)
 {
     uint64_t commands = p->service->stats.commands_total;
-    if (p->has_maintenance || commands - p->maintained_at >= MAINTAIN_EVERY) {
+    uint64_t n = commands - p->maintained_at;
+    if (p->has_maintenance || n >= MAINTAIN_EVERY || (is_idle && n != 0)) {
         p->maintained_at = commands;
         p->has_maintenance =
             torc_keyspace_maintain(p->service->keyspace, is_idle ? MAINTAIN_IDLE : MAINTAIN_STEP);
@@ -563,8 +564,7 @@ static int sleep_timeout_ms(const struct torc_poller *p)
         return SLEEP_MAX_MS;
     }
     /* Linger times of connections, and the settling that comes a second after the last command. */
-    bool has_timers = p->connections != NULL ||
-                      p->settled_at != p->service->stats.commands_total;
+    bool has_timers = p->connections != NULL || p->settled_at != p->service->stats.commands_total;
     return has_timers ? SLEEP_MAX_ALONE_MS / 10 : SLEEP_MAX_ALONE_MS;
 }
 
@@ -578,7 +578,8 @@ static void sleep_until_woken(struct torc_poller *p)
         p->flags_are_set = true;
     }
     /* The flags stay set over sleeps in which nothing came, so that an idle server does little. A
-     * request or message that came before the look below is seen by it, one that comes later rings. */
+     * request or message that came before the look below is seen by it, one that comes later rings.
+     */
     if (any_peer_is_ready(p) || p->ready_head != NULL || !torc_mailbox_is_empty(&p->inbox)) {
         return;
     }

@@ -9,7 +9,14 @@
 
 static struct torc_resp_sink *resp_of(struct torc_sink *sink)
 {
-    return (struct torc_resp_sink *)(void *)((uint8_t *)sink - offsetof(struct torc_resp_sink, sink));
+    return (struct torc_resp_sink *)(void *)((uint8_t *)sink -
+                                             offsetof(struct torc_resp_sink, sink));
+}
+
+static void put_crlf(uint8_t *to)
+{
+    to[0] = '\r';
+    to[1] = '\n';
 }
 
 /* Decimal digits of `value` at `to`; returns their number (1..20). */
@@ -18,6 +25,14 @@ static size_t put_digits(uint8_t *to, uint64_t value)
     static const char two[] = "00010203040506070809101112131415161718192021222324252627282930313233"
                               "34353637383940414243444546474849505152535455565758596061626364656667"
                               "6869707172737475767778798081828384858687888990919293949596979899";
+    if (value < 10) {
+        to[0] = (uint8_t)('0' + value);
+        return 1;
+    }
+    if (value < 100) {
+        memcpy(to, two + 2 * value, 2);
+        return 2;
+    }
     uint8_t reversed[20];
     size_t at = sizeof reversed;
     while (value >= 100) {
@@ -44,14 +59,9 @@ static size_t put_number(uint8_t *to, char type, uint64_t value, bool negative)
     if (negative) {
         to[n++] = '-';
     }
-    if (value < 10) {
-        to[n++] = (uint8_t)('0' + value);
-    } else {
-        n += put_digits(to + n, value);
-    }
-    to[n++] = '\r';
-    to[n++] = '\n';
-    return n;
+    n += put_digits(to + n, value);
+    put_crlf(to + n);
+    return n + 2;
 }
 
 static void header(struct torc_sink *sink, char type, uint64_t n)
@@ -75,7 +85,7 @@ static void line(struct torc_sink *sink, char type, struct torc_slice text)
     if (text.len != 0) {
         memcpy(to + 1, text.data, text.len);
     }
-    memcpy(to + 1 + text.len, "\r\n", 2);
+    put_crlf(to + 1 + text.len);
     torc_output_commit(output, text.len + 3);
 }
 
@@ -112,7 +122,7 @@ static void resp_bytes(struct torc_sink *sink, struct torc_slice bytes)
         memcpy(to + n, bytes.data, bytes.len);
         n += bytes.len;
     }
-    memcpy(to + n, "\r\n", 2);
+    put_crlf(to + n);
     torc_output_commit(output, n + 2);
 }
 

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <strings.h>
 
+/* Kept out of the hot function, whose frame it would make large. */
+#define COLD __attribute__((noinline))
+
 #define FIRST_WORDS 8u
 #define KEEP_WORDS  1024u /* more than these are given back with the next request */
 
@@ -40,16 +43,22 @@ static void restart(struct torc_resp_parser *parser)
     }
 }
 
-static bool add_word(struct torc_resp_parser *parser, size_t at, size_t len)
+COLD static bool grow_words(struct torc_resp_parser *parser)
 {
-    if (parser->n_words == parser->cap_words) {
-        uint32_t cap = parser->cap_words == 0 ? FIRST_WORDS : 2 * parser->cap_words;
-        struct torc_resp_span *words = realloc(parser->words, cap * sizeof *words);
-        if (words == NULL) {
-            return false;
-        }
-        parser->words = words;
-        parser->cap_words = cap;
+    uint32_t cap = parser->cap_words == 0 ? FIRST_WORDS : 2 * parser->cap_words;
+    struct torc_resp_span *words = realloc(parser->words, cap * sizeof *words);
+    if (words == NULL) {
+        return false;
+    }
+    parser->words = words;
+    parser->cap_words = cap;
+    return true;
+}
+
+static inline bool add_word(struct torc_resp_parser *parser, size_t at, size_t len)
+{
+    if (TORC_UNLIKELY(parser->n_words == parser->cap_words) && !grow_words(parser)) {
+        return false;
     }
     parser->words[parser->n_words++] =
         (struct torc_resp_span){.at = (uint32_t)at, .len = (uint32_t)len};
@@ -77,29 +86,47 @@ static bool parse_canonical(const uint8_t *text, size_t len, int64_t *out_value)
     return true;
 }
 
+static inline bool is_crlf(const uint8_t *p)
+{
+    return torc_load_u16(p) == ('\r' | '\n' << 8);
+}
+
+/* Nearly every header is a number of one to three digits that is all here. Reads the line behind
+ * the type byte, of which five bytes are readable; returns its length with CR LF, or 0 when it is
+ * anything else. */
+static inline unsigned read_short_header(const uint8_t *line, uint32_t *out_value)
+{
+    uint32_t value = (uint32_t)line[0] - '0';
+    uint32_t next = (uint32_t)line[1] - '0';
+    unsigned n = 1;
+    if (value > 9) {
+        return 0;
+    }
+    if (next <= 9) {
+        if (value == 0) {
+            return 0;
+        }
+        value = value * 10 + next;
+        next = (uint32_t)line[2] - '0';
+        n = 2;
+        if (next <= 9) {
+            value = value * 10 + next;
+            n = 3;
+        }
+    }
+    *out_value = value;
+    return is_crlf(line + n) ? n + 2 : 0;
+}
+
+#define SHORT_HEADER_BYTES 6 /* readable bytes that the fast way needs, the type byte included */
+
 /* The number of the header line at parser->at: a type byte, digits, CR LF. On TORC_RESP_REQUEST the
  * value is there and parser->at is behind the line. */
-static enum torc_resp_outcome parse_header(struct torc_resp_parser *parser, const uint8_t *data,
-                                           size_t len, enum torc_fault bad_number,
-                                           enum torc_fault too_long, int64_t *out_value)
+COLD static enum torc_resp_outcome parse_header(struct torc_resp_parser *parser,
+                                                const uint8_t *data, size_t len,
+                                                enum torc_fault bad_number,
+                                                enum torc_fault too_long, int64_t *out_value)
 {
-    /* Nearly always a short positive number that is all here. */
-    const uint8_t *p = data + parser->at + 1;
-    const uint8_t *end = data + len;
-    uint32_t value = 0;
-    unsigned n = 0;
-    while (p < end && n < 9 && (uint8_t)(*p - '0') < 10) {
-        value = value * 10 + (uint32_t)(*p - '0');
-        p++;
-        n++;
-    }
-    if (n != 0 && end - p >= 2 && p[0] == '\r' && p[1] == '\n' &&
-        (n == 1 || data[parser->at + 1] != '0')) {
-        parser->at = (size_t)(p + 2 - data);
-        *out_value = value;
-        return TORC_RESP_REQUEST;
-    }
-
     size_t from = parser->searched > parser->at ? parser->searched : parser->at;
     const uint8_t *cr = from < len ? memchr(data + from, '\r', len - from) : NULL;
     if (cr == NULL) {
@@ -124,12 +151,41 @@ static enum torc_resp_outcome parse_header(struct torc_resp_parser *parser, cons
     return TORC_RESP_REQUEST;
 }
 
+/* The words at the front of the rest that are short and complete: the usual case, in one loop on
+ * local variables. Stops at anything else, which parse_words() then looks at. */
+static void parse_short_words(struct torc_resp_parser *parser, const uint8_t *data, size_t len)
+{
+    struct torc_resp_span *to = parser->words + parser->n_words;
+    uint32_t most = parser->cap_words - parser->n_words;
+    most = most < parser->n_left ? most : parser->n_left;
+    const uint8_t *p = data + parser->at;
+    const uint8_t *end = data + len;
+    uint32_t n = 0;
+    while (n < most && end - p >= SHORT_HEADER_BYTES && *p == '$') {
+        uint32_t word_len = 0;
+        unsigned head = read_short_header(p + 1, &word_len);
+        const uint8_t *word = p + 1 + head;
+        if (head == 0 || end - word < (ptrdiff_t)word_len + 2 || !is_crlf(word + word_len)) {
+            break;
+        }
+        to[n++] = (struct torc_resp_span){.at = (uint32_t)(word - data), .len = word_len};
+        p = word + word_len + 2;
+    }
+    parser->at = (size_t)(p - data);
+    parser->n_words += n;
+    parser->n_left -= n;
+}
+
 /* The words of an array whose first line is understood. */
 static enum torc_resp_outcome parse_words(struct torc_resp_parser *parser, const uint8_t *data,
                                           size_t len)
 {
     while (parser->n_left != 0) {
         if (!parser->has_length) {
+            parse_short_words(parser, data, len);
+            if (parser->n_left == 0) {
+                break;
+            }
             if (parser->at >= len) {
                 return TORC_RESP_MORE;
             }
@@ -138,9 +194,8 @@ static enum torc_resp_outcome parse_words(struct torc_resp_parser *parser, const
                 return fault(parser, TORC_FAULT_EXPECTED_DOLLAR);
             }
             int64_t word_len;
-            enum torc_resp_outcome outcome =
-                parse_header(parser, data, len, TORC_FAULT_BULK_LENGTH, TORC_FAULT_BULK_STRING,
-                             &word_len);
+            enum torc_resp_outcome outcome = parse_header(parser, data, len, TORC_FAULT_BULK_LENGTH,
+                                                          TORC_FAULT_BULK_STRING, &word_len);
             if (outcome != TORC_RESP_REQUEST) {
                 return outcome;
             }
@@ -153,8 +208,7 @@ static enum torc_resp_outcome parse_words(struct torc_resp_parser *parser, const
         if (len - parser->at < (size_t)parser->word_len + 2) {
             return TORC_RESP_MORE;
         }
-        const uint8_t *behind = data + parser->at + parser->word_len;
-        if (behind[0] != '\r' || behind[1] != '\n') {
+        if (!is_crlf(data + parser->at + parser->word_len)) {
             return fault(parser, TORC_FAULT_BAD_CRLF);
         }
         if (!add_word(parser, parser->at, parser->word_len)) {
@@ -200,8 +254,8 @@ static uint8_t unescape(uint8_t c)
     }
 }
 
-/* One word of the inline line [*in_out_from, end): unescaped to its own front, which is never behind
- * what is read. False: unbalanced quotes. */
+/* One word of the inline line [*in_out_from, end): unescaped to its own front, which is never
+ * behind what is read. False: unbalanced quotes. */
 static bool parse_inline_word(uint8_t *line, size_t *in_out_from, size_t end, size_t *out_len)
 {
     size_t from = *in_out_from;
@@ -247,8 +301,8 @@ static bool word_is(const uint8_t *word, size_t len, const char *what)
 }
 
 /* The inline line at the front of `data`. TORC_RESP_REQUEST with n_words 0 is an empty line. */
-static enum torc_resp_outcome parse_inline(struct torc_resp_parser *parser, uint8_t *data,
-                                           size_t len)
+COLD static enum torc_resp_outcome parse_inline(struct torc_resp_parser *parser, uint8_t *data,
+                                                size_t len)
 {
     size_t from = parser->searched;
     const uint8_t *newline = from < len ? memchr(data + from, '\n', len - from) : NULL;
@@ -281,8 +335,9 @@ static enum torc_resp_outcome parse_inline(struct torc_resp_parser *parser, uint
         }
     }
     /* A web page that posts to our port must not get commands through in its body. */
-    if (parser->n_words != 0 && (word_is(data + parser->words[0].at, parser->words[0].len, "post") ||
-                                 word_is(data + parser->words[0].at, parser->words[0].len, "host:"))) {
+    if (parser->n_words != 0 &&
+        (word_is(data + parser->words[0].at, parser->words[0].len, "post") ||
+         word_is(data + parser->words[0].at, parser->words[0].len, "host:"))) {
         return TORC_RESP_FOREIGN;
     }
     return TORC_RESP_REQUEST;
@@ -295,6 +350,15 @@ static enum torc_resp_outcome parse_start(struct torc_resp_parser *parser, uint8
 {
     if (data[0] != '*') {
         return parse_inline(parser, data, len);
+    }
+    if (len >= SHORT_HEADER_BYTES) {
+        uint32_t n_words;
+        unsigned n = read_short_header(data + 1, &n_words);
+        if (TORC_LIKELY(n != 0)) {
+            parser->at = 1 + n;
+            parser->n_left = n_words;
+            return TORC_RESP_REQUEST;
+        }
     }
     int64_t count;
     enum torc_resp_outcome outcome = parse_header(parser, data, len, TORC_FAULT_MULTIBULK_LENGTH,
@@ -320,8 +384,8 @@ enum torc_resp_outcome torc_resp_parse(struct torc_resp_parser *parser, uint8_t 
     for (;;) {
         enum torc_resp_outcome outcome = TORC_RESP_REQUEST;
         if (parser->n_left == 0) {
-            outcome = skipped < len ? parse_start(parser, data + skipped, len - skipped)
-                                    : TORC_RESP_MORE;
+            outcome =
+                skipped < len ? parse_start(parser, data + skipped, len - skipped) : TORC_RESP_MORE;
         }
         if (outcome == TORC_RESP_REQUEST) {
             outcome = parse_words(parser, data + skipped, len - skipped);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parser of RESP requests: arrays of bulk strings, and inline lines. Incremental: it is called again
- * with the same unfinished request and more bytes, and goes on where it stopped, so that no byte is
- * looked at twice however the stream is cut. Strict, with Redis's texts for what it refuses; where
- * Redis is careless (the bytes behind a bulk, cut headers) it demands CR LF.
+ * Parser of RESP requests: arrays of bulk strings, and inline lines. Incremental: it is called
+ * again with the same unfinished request and more bytes, and goes on where it stopped, so that no
+ * byte is looked at twice however the stream is cut. Strict, with Redis's texts for what it
+ * refuses; where Redis is careless (the bytes behind a bulk, cut headers) it demands CR LF.
  *
  * Words are spans into the caller's buffer; nothing is copied. Quoted inline words are unescaped in
  * place. A count or length in a header never reserves memory.
@@ -16,9 +16,9 @@
 #include "core/slice.h"
 #include "tools/torcd/errors.h"
 
-#define TORC_RESP_LINE_MAX   (64u * 1024u) /* longest header or inline line */
-#define TORC_RESP_WORDS_MAX  2147483647u   /* of one request, as Redis */
-#define TORC_RESP_BUFFER_MAX (1u << 30)    /* most bytes of one request: spans are 32-bit */
+#define TORC_RESP_LINE_MAX   ((size_t)64 * 1024) /* longest header or inline line */
+#define TORC_RESP_WORDS_MAX  2147483647u         /* of one request, as Redis */
+#define TORC_RESP_BUFFER_MAX (1u << 30)          /* most bytes of one request: spans are 32-bit */
 
 struct torc_resp_span {
     uint32_t at; /* from the first byte of the request */

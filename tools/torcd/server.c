@@ -214,8 +214,7 @@ void torc_server_destroy(struct torc_server *server)
     if (server->is_serving && !server->is_stopping) {
         /* It was run by steps. */
         torc_control_begin_stop(server->control);
-        while (!torc_poller_is_stopped(server->poller) ||
-               !torc_control_is_empty(server->control)) {
+        while (!torc_poller_is_stopped(server->poller) || !torc_control_is_empty(server->control)) {
             (void)torc_server_step(server);
         }
     }

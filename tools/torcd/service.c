@@ -75,8 +75,7 @@ static int make_arena(struct torc_service *service, const struct torc_settings *
         .region =
             {
                 .name = "torc-arena-0",
-                .capacity =
-                    torc_settings_arena_capacity(settings, service->facts.physical_bytes),
+                .capacity = torc_settings_arena_capacity(settings, service->facts.physical_bytes),
                 .huge = (enum torc_huge_policy)settings->huge_pages,
                 .numa_node = cpu >= 0 ? torc_placement_node_of_cpu(cpu) : -1,
                 .prefault = settings->realtime,
@@ -88,7 +87,7 @@ static int make_arena(struct torc_service *service, const struct torc_settings *
     };
     int rc = torc_arena_create(&options, &service->arena);
     if (rc != 0) {
-        const char *hint = rc == -ENOSPC ? ": not enough huge pages (huge-pages yes)"
+        const char *hint = rc == -ENOSPC   ? ": not enough huge pages (huge-pages yes)"
                            : rc == -ENOMEM ? ": the kernel gives no memory"
                                            : "";
         (void)snprintf(why, TORC_OPTION_ERROR_BYTES, "cannot make an arena of %llu MiB%s",
@@ -118,7 +117,8 @@ int torc_service_init(struct torc_service *service, const struct torc_settings *
     }
     rc = torc_keyspace_open(service->arena, 0, &service->limits, &service->keyspace);
     if (rc != 0) {
-        (void)snprintf(why, TORC_OPTION_ERROR_BYTES, "maxmemory is too small for an empty keyspace");
+        (void)snprintf(why, TORC_OPTION_ERROR_BYTES,
+                       "maxmemory is too small for an empty keyspace");
         goto out_fini;
     }
     return 0;

@@ -62,6 +62,7 @@ enum torc_gateway_op {
 #define TORC_COMMAND_LIMIT 256u /* any op byte of a ring request is below */
 static_assert((unsigned)TORC_GATEWAY_END <= TORC_COMMAND_LIMIT, "numbers are bytes");
 
+/* Number 0 is no command: it stands for calls that were refused before they had one. */
 struct torc_command_stats {
     uint64_t calls;
     uint64_t rejected; /* arity */
@@ -81,9 +82,10 @@ struct torc_stats {
     uint64_t misses; /* and those that did not */
     uint64_t net_input_bytes;
     uint64_t net_output_bytes;
-    uint64_t ring_stalls;  /* visits that ended because a client takes no replies */
-    uint64_t ring_dropped; /* sessions closed for a broken rule or an overdue reply */
-    uint64_t resp_dropped; /* connections closed for a limit or a protocol error */
+    uint64_t ring_stalls;     /* visits that ended because a client takes no replies */
+    uint64_t ring_dropped;    /* sessions closed for a broken rule or an overdue reply */
+    uint64_t doorbells_muted; /* for a second, because they rang for nothing all the time */
+    uint64_t resp_dropped;    /* connections closed for a limit or a protocol error */
     uint64_t used_peak;
     uint64_t sleeps;      /* times the poller slept */
     uint64_t ops_per_sec; /* over the last full second */

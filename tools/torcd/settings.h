@@ -12,6 +12,8 @@
 #include "hash/keyspace.h"
 
 #define TORC_SETTINGS_PATH_BYTES 512
+/* Of the default control socket, for root: made when it is missing, since /run is empty at boot. */
+#define TORC_SETTINGS_RUN_FOLDER "/run/torc"
 
 enum torc_poll_mode { TORC_POLL_BUSY, TORC_POLL_ADAPTIVE, TORC_POLL_YIELD };
 enum torc_log_level { TORC_LOG_DEBUG, TORC_LOG_VERBOSE, TORC_LOG_NOTICE, TORC_LOG_WARNING };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an epoll event is about: the first member of whatever is watched, so that the event's pointer
- * tells its type.
+ * What an epoll event is about: the first member of whatever is watched, so that the event's
+ * pointer tells its type.
  */
 #ifndef TORC_TORCD_SOURCE_H
 #define TORC_TORCD_SOURCE_H

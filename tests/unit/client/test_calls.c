@@ -242,8 +242,8 @@ START_TEST(many_hundreds_of_fields_in_one_call)
     static struct torc_bytes pairs[2 * N];
     static struct torc_bytes fields[N];
     static struct torc_bytes values[N];
-    for (int i = 0; i < N; i++) {
-        (void)snprintf(names[i], sizeof names[i], "n%d", i);
+    for (size_t i = 0; i < N; i++) {
+        (void)snprintf(names[i], sizeof names[i], "n%zu", i);
         fields[i] = torc_str(names[i]);
         pairs[2 * i] = fields[i];
         pairs[2 * i + 1] = torc_str(names[i] + 1);
@@ -251,12 +251,12 @@ START_TEST(many_hundreds_of_fields_in_one_call)
     struct torc_bytes key = torc_str("wide");
     ck_assert_int_eq(torc_hset_many(f.torc, key, pairs, N), N);
     ck_assert_int_eq(torc_hmget(f.torc, key, fields, N, values), N);
-    for (int i = 0; i < N; i++) {
+    for (size_t i = 0; i < N; i++) {
         assert_bytes(values[i], names[i] + 1);
     }
     struct torc_result all;
     ck_assert_int_eq(torc_hgetall(f.torc, key, &all), TORC_OK);
-    ck_assert_uint_eq(all.count, 2 * N);
+    ck_assert_uint_eq(all.count, 2 * (size_t)N);
     ck_assert_int_eq(torc_hdel(f.torc, key, fields, N), N);
 }
 END_TEST

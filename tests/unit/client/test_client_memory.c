@@ -7,6 +7,9 @@
 
 #include "tests/support/client_fixture.h"
 
+/* The names are the linker's. */
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+/* NOLINTBEGIN(readability-identifier-naming) */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *old, size_t size);
@@ -45,6 +48,9 @@ void *__wrap_realloc(void *old, size_t size)
 {
     return fails() ? NULL : __real_realloc(old, size);
 }
+
+/* NOLINTEND(readability-identifier-naming) */
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 START_TEST(attaching_without_memory_fails_cleanly)
 {
@@ -111,8 +117,8 @@ static struct torc_bytes pairs[2 * N_FIELDS];
 
 static void make_fields(void)
 {
-    for (int i = 0; i < N_FIELDS; i++) {
-        (void)snprintf(names[i], sizeof names[i], "f%d", i);
+    for (size_t i = 0; i < N_FIELDS; i++) {
+        (void)snprintf(names[i], sizeof names[i], "f%zu", i);
         fields[i] = torc_str(names[i]);
         pairs[2 * i] = fields[i];
         pairs[2 * i + 1] = fields[i];

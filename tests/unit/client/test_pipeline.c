@@ -2,6 +2,7 @@
  *
  * Pipelines. The first tests run against a real server, too: set TORC_TEST_SOCKET.
  */
+#include <sched.h>
 #include <stdio.h>
 
 #include "tests/support/client_fixture.h"
@@ -205,6 +206,7 @@ START_TEST(results_that_came_before_the_death_are_collected)
     struct torc_result result;
     ck_assert_int_eq(torc_submit_hget(f.torc, 1, torc_str("k"), torc_str("f")), TORC_OK);
     while (torc_fake_server_answered(f.server) < 1) {
+        (void)sched_yield();
     }
     torc_fake_server_hold(f.server, true);
     ck_assert_int_eq(torc_submit_hget(f.torc, 2, torc_str("k"), torc_str("f")), TORC_OK);

@@ -176,7 +176,9 @@ START_TEST(long_unknown_words_are_cut)
     /* Bytes without an end: nothing is read behind them. */
     char *tight = malloc(4);
     ck_assert_ptr_nonnull(tight);
-    memcpy(tight, "HGET", 4);
+    for (size_t i = 0; i < 4; i++) {
+        tight[i] = "HGET"[i];
+    }
     words[0] = torc_mem(tight, 4);
     words[1] = torc_mem(tight, 1);
     words[2] = torc_mem(tight, 2);

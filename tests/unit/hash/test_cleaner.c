@@ -102,7 +102,8 @@ static void expect_field(uint32_t number, uint8_t byte)
 static const struct torc_full *big(void)
 {
     struct torc_key key = torc_keyspace_key(ks, torc_slice_str("big"));
-    return torc_full_at(arena, torc_record_root(torc_arena_at(arena, torc_keyspace_find(ks, &key))));
+    return torc_full_at(arena,
+                        torc_record_root(torc_arena_at(arena, torc_keyspace_find(ks, &key))));
 }
 
 START_TEST(the_dead_share_is_brought_down_in_small_steps)
@@ -150,7 +151,7 @@ START_TEST(a_step_moves_no_more_than_its_budget)
         uint64_t dead = shared->dead;
         bool more = torc_keyspace_maintain(ks, BUDGET);
         if (shared->dead > dead) {
-            ck_assert_uint_le(shared->dead - dead, BUDGET * (VALUE_BYTES + 64));
+            ck_assert_uint_le(shared->dead - dead, (uint64_t)BUDGET * (VALUE_BYTES + 64));
         }
         if (!more) {
             break;
@@ -315,10 +316,10 @@ START_TEST(hashes_that_wait_for_the_cleaner_can_go)
 {
     limits.compact_max_entries = 0;
     for (unsigned which = 0; which < 3; ++which) {
-        static const char *NAMES[] = {"first", "second", "third"};
+        static const char *names[] = {"first", "second", "third"};
         struct torc_key keys[3];
         for (unsigned h = 0; h < 3; ++h) {
-            keys[h] = torc_keyspace_key(ks, torc_slice_str(NAMES[h]));
+            keys[h] = torc_keyspace_key(ks, torc_slice_str(names[h]));
             for (uint32_t i = 0; i < 4000; ++i) {
                 uint8_t value[VALUE_BYTES] = {0};
                 struct torc_pair pair = {torc_slice_of(&i, 4), torc_slice_of(value, VALUE_BYTES)};
@@ -413,7 +414,7 @@ START_TEST(settling_takes_slack_and_dead_records_away)
     expect_share(shared, 50);
     ck_assert_uint_le(shared->live, content + content / 30);
     ck_assert_uint_le(torc_arena_used_by(arena, TORC_USE_SEGMENT),
-                      content + content / 10 + 2 * TORC_SEGMENT_BYTES);
+                      content + content / 10 + 2ull * TORC_SEGMENT_BYTES);
     /* Little has changed since: nothing to do. */
     put_in(ks, 5, 1, 10);
     ck_assert(!torc_keyspace_settle(ks, 40));

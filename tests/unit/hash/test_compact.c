@@ -1,93 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hash/compact.h"
 
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "core/hashing.h"
 #include "hash/compact_private.h"
+#include "tests/support/compact_fixture.h"
 #include "tests/support/squeezed_hash.h"
-
-#define SEED     0x746f7263u
-#define NAME_MAX 16
-
-/* As ck_assert, for loops: check writes down each assertion that it passes, which takes longer than
- * what is tested here. */
-#define HOLDS(claim)                                                                               \
-    do {                                                                                           \
-        if (!(claim)) {                                                                            \
-            ck_abort_msg("%s", #claim);                                                            \
-        }                                                                                          \
-    } while (0)
-
-/* The i-th of many distinct names of 14 bytes. */
-static struct torc_slice name_of(size_t i, char *room)
-{
-    (void)snprintf(room, NAME_MAX, "field:%08zu", i);
-    return torc_slice_of(room, 14);
-}
-
-/* A value of 16 bytes that tells i and round. */
-static struct torc_slice value_of(size_t i, unsigned round, char *room)
-{
-    (void)snprintf(room, NAME_MAX + 1, "v%07zu-%07u", i, round);
-    return torc_slice_of(room, 16);
-}
-
-static struct torc_slice filled(char *room, size_t len, char byte)
-{
-    memset(room, byte, len);
-    return torc_slice_of(room, len);
-}
-
-/* The same in memory of its own that ends with it; for release(). */
-static struct torc_slice exact(size_t len, char byte)
-{
-    char *room = malloc(len + (len == 0));
-    ck_assert_ptr_nonnull(room);
-    return filled(room, len, byte);
-}
-
-static void release(struct torc_slice s)
-{
-    free((void *)(uintptr_t)s.data);
-}
-
-static uint64_t hash_of(struct torc_slice name)
-{
-    return torc_hash_slice(SEED, name);
-}
-
-/* A block in memory that ends where the block ends. */
-static uint8_t *block_create(size_t capacity)
-{
-    uint8_t *block = malloc(capacity);
-    ck_assert_ptr_nonnull(block);
-    torc_compact_init(block, capacity);
-    return block;
-}
-
-static void check_block(const uint8_t *block)
-{
-    const char *why = "";
-    int rc = torc_compact_check(block, torc_compact_capacity(block), SEED, &why);
-    if (rc != 0) {
-        ck_abort_msg("%s", why);
-    }
-}
-
-static int put(uint8_t *block, struct torc_slice name, struct torc_slice value)
-{
-    int rc = torc_compact_put(block, SEED, hash_of(name), name, value);
-    check_block(block);
-    return rc;
-}
-
-static int put_text(uint8_t *block, const char *name, const char *value)
-{
-    return put(block, torc_slice_str(name), torc_slice_str(value));
-}
 
 static void expect(const uint8_t *block, struct torc_slice name, struct torc_slice value)
 {
@@ -104,25 +20,6 @@ static void expect_absent(const uint8_t *block, struct torc_slice name)
     HOLDS(torc_slice_equal(found, torc_slice_str("untouched")));
 }
 
-/* Put fields [0, n), all of 14 and 16 bytes. */
-static void fill_block(uint8_t *block, size_t n)
-{
-    char name[NAME_MAX];
-    char value[NAME_MAX + 1];
-    for (size_t i = 0; i < n; i++) {
-        struct torc_slice field = name_of(i, name);
-        HOLDS(torc_compact_put(block, SEED, hash_of(field), field, value_of(i, 0, value)) == 1);
-    }
-    check_block(block);
-}
-
-static uint8_t *block_of(size_t n, size_t capacity)
-{
-    uint8_t *block = block_create(capacity);
-    fill_block(block, n);
-    return block;
-}
-
 /* A copy to compare with: whatever a call may have changed. */
 static uint8_t *snapshot(const uint8_t *block)
 {
@@ -137,14 +34,14 @@ static uint8_t *snapshot(const uint8_t *block)
 
 START_TEST(the_bytes_of_blocks_are_as_documented)
 {
-    static const uint8_t EMPTY[] = {0x10, 0, 24, 0, 0, 0, 0, 0};
-    static const uint8_t ONE[] = {
+    static const uint8_t empty[] = {0x10, 0, 24, 0, 0, 0, 0, 0};
+    static const uint8_t one[] = {
         0x10, 0,    24,  0,   1,   0,   8,   0,   /* header */
         0x26,                                     /* fingerprint */
         0x00, 0x00,                               /* offset */
         3,    3,    '1', '2', '7', '1', '2', '7', /* entry */
     };
-    static const uint8_t TWO[] = {
+    static const uint8_t two[] = {
         0x10, 2,    40,   0,    2,    0,    12,  0, /* header: two spare slots */
         0x20, 0xab,                                 /* fingerprints of "a" and "bb" */
         0xee, 0xee, 0xee, 0xee, 0xee, 0xee,         /* spare */
@@ -156,21 +53,51 @@ START_TEST(the_bytes_of_blocks_are_as_documented)
     uint8_t block[40];
     memset(block, 0xee, sizeof block);
     torc_compact_init(block, 24);
-    ck_assert_mem_eq(block, EMPTY, sizeof EMPTY);
+    ck_assert_mem_eq(block, empty, sizeof empty);
     ck_assert_int_eq(put_text(block, "127", "127"), 1);
-    ck_assert_mem_eq(block, ONE, sizeof ONE);
+    ck_assert_mem_eq(block, one, sizeof one);
 
     memset(block, 0xee, sizeof block);
     torc_compact_init(block, 40);
     ck_assert_int_eq(put_text(block, "a", "10"), 1);
     ck_assert_int_eq(put_text(block, "bb", "200"), 1);
-    ck_assert_mem_eq(block, TWO, sizeof TWO);
+    ck_assert_mem_eq(block, two, sizeof two);
+}
+END_TEST
+
+/* 33 fields "00" to "32" with empty values: four groups, no spare, no slack. */
+START_TEST(the_bytes_of_a_block_with_groups_are_as_documented)
+{
+    static const uint8_t front[] = {
+        0x12, 0,    0xf3, 0,    33,   0,    0x84, 0,                            /* header */
+        10,   8,    3,    12,                                                   /* group counts */
+        0xbb, 0xd5, 0x59, 0xd2, 0x90, 0x5f, 0x98, 0x57, 0x78, 0x6b,             /* group 0 */
+        0xa9, 0xa1, 0x45, 0x71, 0xec, 0xe1, 0x1a, 0xc9,                         /* group 1 */
+        0xfe, 0x4d, 0x74,                                                       /* group 2 */
+        0x8c, 0x60, 0xbe, 0x21, 0x4c, 0x3e, 0x2c, 0x7d, 0x13, 0x80, 0x48, 0x23, /* group 3 */
+    };
+    static const char order[] = "01071113161718232832";
+    char name[3];
+    uint8_t *block = block_create(243);
+    for (size_t i = 0; i < 33; i++) {
+        (void)snprintf(name, sizeof name, "%02zu", i % 100);
+        ck_assert_int_eq(put_text(block, name, ""), 1);
+    }
+    ck_assert_mem_eq(block, front, sizeof front);
+    for (size_t i = 0; i < 10; i++) {
+        struct torc_pair pair;
+        torc_compact_at(block, i, &pair);
+        ck_assert_mem_eq(pair.field.data, &order[2 * i], 2);
+        /* An entry is four bytes here, and they are in the order of the names. */
+        size_t number = (size_t)(order[2 * i] - '0') * 10 + (size_t)(order[2 * i + 1] - '0');
+        ck_assert_uint_eq(torc_load_u16(&block[243 - 132 - 2 * (i + 1)]), number * 4);
+    }
+    free(block);
 }
 END_TEST
 
 START_TEST(a_long_part_has_a_length_of_two_bytes)
 {
-    static const uint8_t HEAD[] = {0x10, 0, 200, 0, 1, 0, 110 + 3, 0};
     char room[200];
     uint8_t block[200];
     torc_compact_init(block, sizeof block);
@@ -178,7 +105,7 @@ START_TEST(a_long_part_has_a_length_of_two_bytes)
     struct torc_compact_head head = torc_compact_head_load(block);
     const uint8_t *entry = block + torc_compact_entries_at(&head);
     ck_assert_uint_eq(head.entry_bytes, 111);
-    ck_assert_uint_eq(block[0], HEAD[0]);
+    ck_assert_uint_eq(block[0], 0x10);
     ck_assert_uint_eq(entry[0], 0);
     ck_assert_uint_eq(entry[1], 0x80);
     ck_assert_uint_eq(entry[2], 108);
@@ -196,28 +123,28 @@ START_TEST(groups_follow_the_count_with_hysteresis)
     static const struct {
         size_t up_to;
         unsigned groups_log2;
-    } UP[] = {{32, 0}, {64, 2}, {128, 3}, {256, 4}, {512, 5}, {1024, 6}, {1300, 7}};
+    } up[] = {{32, 0}, {64, 2}, {128, 3}, {256, 4}, {512, 5}, {1024, 6}, {1300, 7}};
     static const struct {
         size_t down_to;
         unsigned groups_log2;
-    } DOWN[] = {{512, 7}, {256, 6}, {128, 5}, {64, 4}, {32, 3}, {16, 2}, {0, 0}};
-    char name[NAME_MAX];
-    char value[NAME_MAX + 1];
+    } down[] = {{512, 7}, {256, 6}, {128, 5}, {64, 4}, {32, 3}, {16, 2}, {0, 0}};
+    char name[NAME_BYTES];
+    char value[NAME_BYTES];
     uint8_t *block = block_create(TORC_COMPACT_MAX_BYTES);
     size_t n = 0;
-    for (size_t step = 0; step < sizeof UP / sizeof UP[0]; step++) {
-        for (; n < UP[step].up_to; n++) {
+    for (size_t step = 0; step < sizeof up / sizeof up[0]; step++) {
+        for (; n < up[step].up_to; n++) {
             struct torc_slice field = name_of(n, name);
             HOLDS(torc_compact_put(block, SEED, hash_of(field), field, value_of(n, 0, value)) == 1);
-            HOLDS(torc_compact_head_load(block).groups_log2 == UP[step].groups_log2);
+            HOLDS(torc_compact_head_load(block).groups_log2 == up[step].groups_log2);
         }
         check_block(block);
     }
-    for (size_t step = 0; step < sizeof DOWN / sizeof DOWN[0]; step++) {
-        for (; n > DOWN[step].down_to; n--) {
+    for (size_t step = 0; step < sizeof down / sizeof down[0]; step++) {
+        for (; n > down[step].down_to; n--) {
             struct torc_slice field = name_of(n - 1, name);
             HOLDS(torc_compact_del(block, hash_of(field), field) == 1);
-            HOLDS(torc_compact_head_load(block).groups_log2 == DOWN[step].groups_log2);
+            HOLDS(torc_compact_head_load(block).groups_log2 == down[step].groups_log2);
         }
         check_block(block);
     }
@@ -228,21 +155,21 @@ END_TEST
 
 /* --- lengths --- */
 
-static const size_t LENGTHS[] = {0,   1,   2,   3,   4,   7,   8,   9,   15,   16,    17,
+static const size_t lengths[] = {0,   1,   2,   3,   4,   7,   8,   9,   15,   16,    17,
                                  106, 107, 108, 109, 126, 127, 128, 129, 1000, 16384, 32767};
-#define N_LENGTHS (sizeof LENGTHS / sizeof LENGTHS[0])
+#define N_LENGTHS (sizeof lengths / sizeof lengths[0])
 
 START_TEST(fields_and_values_of_any_length_come_back)
 {
     for (size_t i = 0; i < N_LENGTHS; i++) {
         for (size_t k = 0; k < N_LENGTHS; k++) {
             size_t need =
-                torc_compact_need(NULL, 1, torc_compact_entry_bytes(LENGTHS[i], LENGTHS[k]));
+                torc_compact_need(NULL, 1, torc_compact_entry_bytes(lengths[i], lengths[k]));
             if (need > TORC_COMPACT_MAX_BYTES) {
                 continue;
             }
-            struct torc_slice field = exact(LENGTHS[i], 'f');
-            struct torc_slice value = exact(LENGTHS[k], 'v');
+            struct torc_slice field = exact(lengths[i], 'f');
+            struct torc_slice value = exact(lengths[k], 'v');
             uint8_t *block = block_create(need);
             ck_assert_int_eq(put(block, field, value), 1);
             ck_assert_uint_eq(torc_compact_used(block), need);
@@ -287,9 +214,9 @@ END_TEST
 
 START_TEST(every_change_of_a_value_length_leaves_the_others_alone)
 {
-    static const size_t SMALL[] = {0, 1, 2, 50, 106, 107, 108, 109, 255, 256, 300};
+    static const size_t small[] = {0, 1, 2, 50, 106, 107, 108, 109, 255, 256, 300};
     static char room[300];
-    const size_t n_small = sizeof SMALL / sizeof SMALL[0];
+    const size_t n_small = sizeof small / sizeof small[0];
     char names[3][2] = {"a", "b", "c"};
     uint8_t *block = block_create(1000);
     for (size_t i = 0; i < 3; i++) {
@@ -299,9 +226,9 @@ START_TEST(every_change_of_a_value_length_leaves_the_others_alone)
         for (size_t to = 0; to < n_small; to++) {
             for (size_t i = 0; i < 3; i++) {
                 struct torc_slice name = torc_slice_str(names[i]);
-                ck_assert_int_eq(put(block, name, filled(room, SMALL[from], 'x')), 0);
-                ck_assert_int_eq(put(block, name, filled(room, SMALL[to], 'y')), 0);
-                expect(block, name, torc_slice_of(room, SMALL[to]));
+                ck_assert_int_eq(put(block, name, filled(room, small[from], 'x')), 0);
+                ck_assert_int_eq(put(block, name, filled(room, small[to], 'y')), 0);
+                expect(block, name, torc_slice_of(room, small[to]));
                 ck_assert_int_eq(put_text(block, names[i], names[i]), 0);
                 for (size_t k = 0; k < 3; k++) {
                     expect(block, torc_slice_str(names[k]), torc_slice_str(names[k]));
@@ -336,8 +263,8 @@ END_TEST
 
 START_TEST(fields_with_one_fingerprint_are_all_found_and_a_missing_one_is_not)
 {
-    char name[NAME_MAX];
-    char value[NAME_MAX + 1];
+    char name[NAME_BYTES];
+    char value[NAME_BYTES];
     const char *why = "";
     uint8_t *block = block_create(4000);
     for (size_t i = 0; i < 40; i++) {
@@ -361,8 +288,8 @@ END_TEST
 START_TEST(hashes_that_do_not_spread_cost_time_only)
 {
     const uint64_t mask = ~0xffff00ull;
-    char name[NAME_MAX];
-    char value[NAME_MAX + 1];
+    char name[NAME_BYTES];
+    char value[NAME_BYTES];
     const char *why = "";
     uint8_t *block = block_create(TORC_COMPACT_MAX_BYTES);
     for (size_t i = 0; i < 600; i++) {
@@ -418,12 +345,12 @@ END_TEST
 
 START_TEST(deletes_leave_the_rest_in_order)
 {
-    static const size_t GONE[] = {0, 15, 16, 39};
-    char name[NAME_MAX];
-    char value[NAME_MAX + 1];
+    static const size_t places[] = {0, 15, 16, 39};
+    char name[NAME_BYTES];
+    char value[NAME_BYTES];
     for (size_t g = 0; g < 4; g++) {
         uint8_t *block = block_of(40, 3000);
-        struct torc_slice gone = name_of(GONE[g], name);
+        struct torc_slice gone = name_of(places[g], name);
         ck_assert_int_eq(torc_compact_del(block, hash_of(gone), gone), 1);
         ck_assert_int_eq(torc_compact_del(block, hash_of(gone), gone), 0);
         check_block(block);
@@ -432,7 +359,7 @@ START_TEST(deletes_leave_the_rest_in_order)
         uint64_t position = 0;
         struct torc_pair pair;
         for (size_t i = 0; i < 40; i++) {
-            if (i != GONE[g]) {
+            if (i != places[g]) {
                 ck_assert(torc_compact_next(block, &position, &pair));
                 ck_assert(torc_slice_equal(pair.field, name_of(i, name)));
                 ck_assert(torc_slice_equal(pair.value, value_of(i, 0, value)));
@@ -447,20 +374,20 @@ END_TEST
 
 START_TEST(of_duplicates_the_last_wins_in_the_place_of_the_first)
 {
-    static const char *const PAIRS[][2] = {{"a", "1"}, {"b", "2"}, {"a", "333"}, {"c", "4"}};
-    static const char *const ORDER[][2] = {{"a", "333"}, {"b", "2"}, {"c", "4"}};
+    static const char *const pairs[][2] = {{"a", "1"}, {"b", "2"}, {"a", "333"}, {"c", "4"}};
+    static const char *const order[][2] = {{"a", "333"}, {"b", "2"}, {"c", "4"}};
     uint8_t *block = block_create(100);
     int n_new = 0;
     for (size_t i = 0; i < 4; i++) {
-        n_new += put_text(block, PAIRS[i][0], PAIRS[i][1]);
+        n_new += put_text(block, pairs[i][0], pairs[i][1]);
     }
     ck_assert_int_eq(n_new, 3);
     uint64_t position = 0;
     struct torc_pair pair;
     for (size_t i = 0; i < 3; i++) {
         ck_assert(torc_compact_next(block, &position, &pair));
-        ck_assert(torc_slice_equal(pair.field, torc_slice_str(ORDER[i][0])));
-        ck_assert(torc_slice_equal(pair.value, torc_slice_str(ORDER[i][1])));
+        ck_assert(torc_slice_equal(pair.field, torc_slice_str(order[i][0])));
+        ck_assert(torc_slice_equal(pair.value, torc_slice_str(order[i][1])));
     }
     ck_assert(!torc_compact_next(block, &position, &pair));
     free(block);
@@ -469,7 +396,7 @@ END_TEST
 
 START_TEST(directory_order_visits_each_field_once)
 {
-    char name[NAME_MAX];
+    char name[NAME_BYTES];
     uint8_t *block = block_of(300, 20000);
     bool seen[300] = {false};
     for (size_t i = 0; i < 300; i++) {
@@ -490,9 +417,9 @@ END_TEST
 
 START_TEST(a_put_without_room_changes_nothing)
 {
-    char name[NAME_MAX];
-    char value[NAME_MAX + 1];
-    char wide[NAME_MAX + 2] = "seventeen bytes..";
+    char name[NAME_BYTES];
+    char value[NAME_BYTES];
+    char wide[NAME_BYTES] = "seventeen bytes..";
     for (size_t n = 1; n < 40; n++) {
         size_t need = torc_compact_need(NULL, n, n * torc_compact_entry_bytes(14, 16));
         uint8_t *block = block_of(n, need);
@@ -514,8 +441,8 @@ END_TEST
 
 START_TEST(need_is_exact_for_new_fields_and_enough_for_old_ones)
 {
-    char name[NAME_MAX];
-    char value[NAME_MAX + 1];
+    char name[NAME_BYTES];
+    char value[NAME_BYTES];
     const size_t entry = torc_compact_entry_bytes(14, 16);
     HOLDS(torc_compact_need(NULL, 0, 0) == torc_compact_empty_bytes());
     for (size_t n = 1; n < 150; n += n / 7 + 1) {
@@ -553,25 +480,25 @@ END_TEST
 
 START_TEST(copies_hold_the_same_in_any_capacity)
 {
-    static const size_t SLACK[] = {0, 1, 2, 3, 10, 100, 1000, 5000};
-    static const size_t SOME[] = {0, 1, 2, 31, 32, 33, 200};
-    char name[NAME_MAX];
-    char value[NAME_MAX + 1];
-    for (size_t c = 0; c < sizeof SOME / sizeof SOME[0]; c++) {
-        uint8_t *block = block_of(SOME[c], 9000);
+    static const size_t slacks[] = {0, 1, 2, 3, 10, 100, 1000, 5000};
+    static const size_t sizes[] = {0, 1, 2, 31, 32, 33, 200};
+    char name[NAME_BYTES];
+    char value[NAME_BYTES];
+    for (size_t c = 0; c < sizeof sizes / sizeof sizes[0]; c++) {
+        uint8_t *block = block_of(sizes[c], 9000);
         size_t used = torc_compact_used(block);
         uint8_t *target = malloc(used + 5000);
         ck_assert_ptr_nonnull(target);
         HOLDS(torc_compact_copy(block, target, used - 1) == -ENOSPC);
-        for (size_t s = 0; s < sizeof SLACK / sizeof SLACK[0]; s++) {
-            HOLDS(torc_compact_copy(block, target, used + SLACK[s]) == 0);
+        for (size_t s = 0; s < sizeof slacks / sizeof slacks[0]; s++) {
+            HOLDS(torc_compact_copy(block, target, used + slacks[s]) == 0);
             check_block(target);
-            HOLDS(torc_compact_capacity(target) == used + SLACK[s]);
+            HOLDS(torc_compact_capacity(target) == used + slacks[s]);
             HOLDS(torc_compact_used(target) == used);
-            HOLDS(torc_compact_count(target) == SOME[c]);
+            HOLDS(torc_compact_count(target) == sizes[c]);
             uint64_t position = 0;
             struct torc_pair pair;
-            for (size_t i = 0; i < SOME[c]; i++) {
+            for (size_t i = 0; i < sizes[c]; i++) {
                 HOLDS(torc_compact_next(target, &position, &pair));
                 HOLDS(torc_slice_equal(pair.field, name_of(i, name)));
                 expect(target, pair.field, value_of(i, 0, value));
@@ -604,8 +531,8 @@ END_TEST
 
 START_TEST(a_block_holds_1868_fields_of_14_and_16_bytes)
 {
-    char name[NAME_MAX];
-    char value[NAME_MAX + 1];
+    char name[NAME_BYTES];
+    char value[NAME_BYTES];
     ck_assert_uint_le(torc_compact_need(NULL, 1868, 1868 * torc_compact_entry_bytes(14, 16)),
                       TORC_COMPACT_MAX_BYTES);
     uint8_t *block = block_of(1868, TORC_COMPACT_MAX_BYTES);
@@ -652,154 +579,13 @@ START_TEST(the_most_fields_there_can_be_are_held)
 }
 END_TEST
 
-/* --- the checker --- */
-
-static int verdict(const uint8_t *block, size_t bytes)
-{
-    const char *why = NULL;
-    int rc = torc_compact_check(block, bytes, SEED, &why);
-    HOLDS(rc == 0 || (rc == -EBADMSG && why != NULL));
-    HOLDS(torc_compact_check(block, bytes, SEED, NULL) == rc);
-    return rc;
-}
-
-START_TEST(broken_headers_are_refused)
-{
-    static const struct {
-        size_t at;
-        uint8_t byte;
-    } CASES[] = {
-        {0, 0x00},  {0, 0x20},  {0, 0xf0}, /* form */
-        {0, 0x11},  {0, 0x12},  {0, 0x1f}, /* groups without the fields for them */
-        {1, 0xff},                         /* spare beyond the capacity */
-        {2, 23},    {2, 0},     {3, 1},    /* capacity below the least, above the memory */
-        {4, 0},     {4, 2},     {5, 1},    /* count */
-        {6, 7},     {6, 9},     {7, 1},    /* entry bytes */
-        {8, 0x00},                         /* fingerprint */
-        {9, 1},     {10, 0x80},            /* offset */
-        {11, 2},    {12, 2},    {13, 'x'}, /* lengths and name of the entry */
-        {11, 0x6c}, {11, 0x7f}, {12, 0x6c}, {12, 0x7f}, /* reserved code points */
-        {11, 0x80}, {12, 0x80}, {12, 0xff}, /* two bytes for what fits one; beyond the end */
-    };
-    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
-        uint8_t *block = block_create(24);
-        ck_assert_int_eq(put_text(block, "127", "127"), 1);
-        ck_assert_uint_ne(block[CASES[i].at], CASES[i].byte);
-        block[CASES[i].at] = CASES[i].byte;
-        ck_assert_msg(verdict(block, 24) == -EBADMSG, "case %zu was accepted", i);
-        free(block);
-    }
-    uint8_t *block = block_create(24);
-    ck_assert_int_eq(verdict(block, 24), 0);
-    ck_assert_int_eq(verdict(block, 23), -EBADMSG);
-    ck_assert_int_eq(verdict(block, 0), -EBADMSG);
-    free(block);
-}
-END_TEST
-
-/* The block {"127": "127"}, its entry replaced: what else is right about it stays right. */
-static int verdict_on_entry(const uint8_t *entry, uint8_t entry_bytes)
-{
-    uint8_t *block = block_create(40);
-    ck_assert_int_eq(put_text(block, "127", "127"), 1);
-    struct torc_compact_head head = torc_compact_head_load(block);
-    memcpy(block + torc_compact_entries_at(&head), entry, entry_bytes);
-    head.entry_bytes = entry_bytes;
-    torc_compact_head_store(block, &head);
-    int rc = verdict(block, 40);
-    free(block);
-    return rc;
-}
-
-START_TEST(entries_that_are_not_written_the_one_way_are_refused)
-{
-    static const uint8_t RIGHT[] = {3, 3, '1', '2', '7', 'x', 'y', 'z'};
-    static const uint8_t LONG_FIELD[] = {0x80, 3, 3, '1', '2', '7', 'x', 'y', 'z'};
-    static const uint8_t LONG_VALUE[] = {3, 0x80, 107, '1', '2', '7'};
-    static const uint8_t CUT_LENGTH[] = {3, 0x80};
-    static const uint8_t CUT_VALUE[] = {3, 4, '1', '2', '7', 'x', 'y', 'z'};
-    static const uint8_t CODED_VALUE[] = {3, 0x6c, '1', '2', '7', 'x'};
-    ck_assert_int_eq(verdict_on_entry(RIGHT, sizeof RIGHT), 0);
-    ck_assert_int_eq(verdict_on_entry(LONG_FIELD, sizeof LONG_FIELD), -EBADMSG);
-    ck_assert_int_eq(verdict_on_entry(LONG_VALUE, sizeof LONG_VALUE), -EBADMSG);
-    ck_assert_int_eq(verdict_on_entry(CUT_LENGTH, sizeof CUT_LENGTH), -EBADMSG);
-    ck_assert_int_eq(verdict_on_entry(CUT_LENGTH, 1), -EBADMSG);
-    ck_assert_int_eq(verdict_on_entry(CUT_VALUE, sizeof CUT_VALUE), -EBADMSG);
-    ck_assert_int_eq(verdict_on_entry(CODED_VALUE, sizeof CODED_VALUE), -EBADMSG);
-}
-END_TEST
-
-START_TEST(another_number_of_entries_than_the_count_is_refused)
-{
-    uint8_t *block = block_create(100);
-    ck_assert_int_eq(put_text(block, "aa", "1"), 1);
-    ck_assert_int_eq(put_text(block, "ab", "2"), 1);
-    struct torc_compact_head head = torc_compact_head_load(block);
-    head.entry_bytes -= 5;
-    torc_compact_head_store(block, &head);
-    ck_assert_int_eq(verdict(block, 100), -EBADMSG);
-    head.entry_bytes = 0;
-    torc_compact_head_store(block, &head);
-    ck_assert_int_eq(verdict(block, 100), -EBADMSG);
-    head.count = 0;
-    head.spare += 2;
-    torc_compact_head_store(block, &head);
-    ck_assert_int_eq(verdict(block, 100), 0);
-    free(block);
-}
-END_TEST
-
-START_TEST(a_field_that_is_there_twice_is_refused)
-{
-    uint8_t *block = block_create(100);
-    ck_assert_int_eq(put_text(block, "aa", "1"), 1);
-    ck_assert_int_eq(put_text(block, "ab", "2"), 1);
-    struct torc_compact_head head = torc_compact_head_load(block);
-    block[torc_compact_entries_at(&head) + 5 + 3] = 'a';
-    block[torc_compact_prints_at(&head) + 1] = block[torc_compact_prints_at(&head)];
-    const char *why = "";
-    ck_assert_int_eq(torc_compact_check(block, 100, SEED, &why), -EBADMSG);
-    ck_assert_str_eq(why, "compact: a field is there twice");
-    free(block);
-}
-END_TEST
-
-/* Change each byte of a block with groups in many ways: the checker refuses, or every read works.
- */
-START_TEST(a_block_with_any_one_byte_changed_is_refused_or_safe)
-{
-    uint8_t *block = block_create(1700);
-    fill_block(block, 40);
-    size_t n_accepted = 0;
-    for (size_t at = 0; at < 1700; at++) {
-        const uint8_t old = block[at];
-        for (unsigned flip = 1; flip < 256; flip += at < 16 ? 1 : 51) {
-            block[at] = old ^ (uint8_t)flip;
-            if (verdict(block, 1700) == 0) {
-                n_accepted++;
-                uint64_t position = 0;
-                struct torc_pair pair;
-                struct torc_slice value;
-                while (torc_compact_next(block, &position, &pair)) {
-                    HOLDS(torc_compact_find(block, hash_of(pair.field), pair.field, &value));
-                }
-            }
-        }
-        block[at] = old;
-    }
-    /* Bytes of values, of the spare slots and of the slack may be any. */
-    ck_assert_uint_gt(n_accepted, (size_t)40 * 16);
-    check_block(block);
-    free(block);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("compact");
     TCase *tcase = tcase_create("compact");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, the_bytes_of_blocks_are_as_documented);
+    tcase_add_test(tcase, the_bytes_of_a_block_with_groups_are_as_documented);
     tcase_add_test(tcase, a_long_part_has_a_length_of_two_bytes);
     tcase_add_test(tcase, groups_follow_the_count_with_hysteresis);
     tcase_add_test(tcase, fields_and_values_of_any_length_come_back);
@@ -818,11 +604,6 @@ int main(void)
     tcase_add_test(tcase, growth_gives_little_to_a_load_and_more_to_a_step);
     tcase_add_test(tcase, a_block_holds_1868_fields_of_14_and_16_bytes);
     tcase_add_test(tcase, the_most_fields_there_can_be_are_held);
-    tcase_add_test(tcase, broken_headers_are_refused);
-    tcase_add_test(tcase, entries_that_are_not_written_the_one_way_are_refused);
-    tcase_add_test(tcase, another_number_of_entries_than_the_count_is_refused);
-    tcase_add_test(tcase, a_field_that_is_there_twice_is_refused);
-    tcase_add_test(tcase, a_block_with_any_one_byte_changed_is_refused_or_safe);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -4,33 +4,14 @@
  */
 #include "hash/compact_kernels.h"
 
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "hash/compact.h"
 #include "hash/compact_private.h"
+#include "tests/support/compact_fixture.h"
 #include "tests/support/prng.h"
 #include "tests/support/squeezed_hash.h"
 
-/* As ck_assert, for loops: check writes down each assertion that it passes, which takes longer than
- * what is tested here. */
-#define HOLDS(claim)                                                                               \
-    do {                                                                                           \
-        if (!(claim)) {                                                                            \
-            ck_abort_msg("%s", #claim);                                                            \
-        }                                                                                          \
-    } while (0)
-
-static struct torc_slice filled(char *room, size_t len, char byte)
-{
-    memset(room, byte, len);
-    return torc_slice_of(room, len);
-}
-
 /* Those with a version of their own. */
-static const enum torc_cpu_level LEVELS[] = {TORC_CPU_SCALAR, TORC_CPU_SSE2};
-#define N_LEVELS (sizeof LEVELS / sizeof LEVELS[0])
+static const enum torc_cpu_level levels[] = {TORC_CPU_SCALAR, TORC_CPU_SSE2};
+#define N_LEVELS (sizeof levels / sizeof levels[0])
 
 START_TEST(each_level_has_the_best_version_not_above_it)
 {
@@ -103,14 +84,14 @@ static void check_lookups(const struct torc_compact_ops *ops, const uint8_t *blo
     free(pairs);
 }
 
-static const size_t COUNTS[] = {0,   1,   2,   3,   7,   8,   9,   14,  15,  16,   17,   18,
-                                30,  31,  32,  33,  34,  47,  48,  49,  63,  64,   65,   66,
-                                127, 128, 129, 255, 256, 257, 511, 512, 513, 1024, 1025, 1500};
-#define N_COUNTS (sizeof COUNTS / sizeof COUNTS[0])
+static const size_t field_counts[] = {
+    0,  1,  2,  3,  7,  8,  9,   14,  15,  16,  17,  18,  30,  31,  32,  33,   34,   47,
+    48, 49, 63, 64, 65, 66, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1024, 1025, 1500};
+#define N_COUNTS (sizeof field_counts / sizeof field_counts[0])
 
 /* The masks keep: everything; 2 bits of fingerprint; no group bits; no bits at all. */
-static const uint64_t MASKS[] = {UINT64_MAX, ~0xfcull, ~0xffff00ull, 0};
-#define N_MASKS (sizeof MASKS / sizeof MASKS[0])
+static const uint64_t masks[] = {UINT64_MAX, ~0xfcull, ~0xffff00ull, 0};
+#define N_MASKS (sizeof masks / sizeof masks[0])
 
 /* Fill with names of all short lengths, and some long ones and long values among them. */
 static void fill_mixed(uint8_t *block, size_t n, uint64_t mask)
@@ -136,22 +117,22 @@ START_TEST(each_level_finds_what_is_there_at_each_count)
     const char *why = "";
     for (size_t m = 0; m < N_MASKS; m++) {
         for (size_t c = 0; c < N_COUNTS; c++) {
-            if (MASKS[m] != UINT64_MAX && COUNTS[c] > 260) {
+            if (masks[m] != UINT64_MAX && field_counts[c] > 260) {
                 continue; /* lookups are scans */
             }
             torc_compact_init(roomy, sizeof roomy);
-            fill_mixed(roomy, COUNTS[c], MASKS[m]);
+            fill_mixed(roomy, field_counts[c], masks[m]);
             uint8_t *block = malloc(torc_compact_used(roomy));
             ck_assert_ptr_nonnull(block);
             ck_assert_int_eq(torc_compact_copy(roomy, block, torc_compact_used(roomy)), 0);
             int rc = torc_compact_check_hashed(block, torc_compact_used(roomy), torc_squeezed_hash,
-                                               MASKS[m], &why);
+                                               masks[m], &why);
             if (rc != 0) {
                 ck_abort_msg("%s", why);
             }
             for (size_t l = 0; l < N_LEVELS; l++) {
-                check_lookups(torc_compact_ops_at(LEVELS[l]), block, MASKS[m]);
-                check_lookups(torc_compact_ops_at(LEVELS[l]), roomy, MASKS[m]);
+                check_lookups(torc_compact_ops_at(levels[l]), block, masks[m]);
+                check_lookups(torc_compact_ops_at(levels[l]), roomy, masks[m]);
             }
             free(block);
         }
@@ -172,7 +153,7 @@ START_TEST(each_level_tells_names_apart_by_any_byte)
                                                  torc_slice_of(name, len), torc_slice_str("v")),
                          1);
         for (size_t l = 0; l < N_LEVELS; l++) {
-            const struct torc_compact_ops *ops = torc_compact_ops_at(LEVELS[l]);
+            const struct torc_compact_ops *ops = torc_compact_ops_at(levels[l]);
             HOLDS(ops->locate(block, 0, torc_slice_of(name, len), &value) == 0);
             HOLDS(ops->locate(block, 0, torc_slice_of(name, len - 1), &value) ==
                   TORC_COMPACT_ABSENT);
@@ -191,17 +172,17 @@ END_TEST
 START_TEST(each_level_finds_at_each_misalignment)
 {
     static uint8_t roomy[TORC_COMPACT_MAX_BYTES];
-    static const size_t SOME[] = {1, 15, 16, 17, 32, 33, 65, 130};
-    for (size_t c = 0; c < sizeof SOME / sizeof SOME[0]; c++) {
+    static const size_t some[] = {1, 15, 16, 17, 32, 33, 65, 130};
+    for (size_t c = 0; c < sizeof some / sizeof some[0]; c++) {
         torc_compact_init(roomy, sizeof roomy);
-        fill_mixed(roomy, SOME[c], UINT64_MAX);
+        fill_mixed(roomy, some[c], UINT64_MAX);
         const size_t bytes = torc_compact_used(roomy);
         for (size_t offset = 0; offset < 32; offset++) {
             uint8_t *memory = malloc(offset + bytes);
             ck_assert_ptr_nonnull(memory);
             ck_assert_int_eq(torc_compact_copy(roomy, memory + offset, bytes), 0);
             for (size_t l = 0; l < N_LEVELS; l++) {
-                check_lookups(torc_compact_ops_at(LEVELS[l]), memory + offset, UINT64_MAX);
+                check_lookups(torc_compact_ops_at(levels[l]), memory + offset, UINT64_MAX);
             }
             free(memory);
         }
@@ -224,7 +205,7 @@ START_TEST(each_level_sums_up_group_counts_alike)
             size_t sum = 0;
             for (size_t group = 0; group < n_groups; group++) {
                 for (size_t l = 0; l < N_LEVELS; l++) {
-                    HOLDS(torc_compact_ops_at(LEVELS[l])->count_before(counts, group) == sum);
+                    HOLDS(torc_compact_ops_at(levels[l])->count_before(counts, group) == sum);
                 }
                 sum += counts[group];
             }
@@ -236,7 +217,7 @@ END_TEST
 
 START_TEST(each_level_shifts_offsets_alike)
 {
-    static const uint16_t EDGES[] = {0, 1, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xfffd, 0xfffe};
+    static const uint16_t edges[] = {0, 1, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xfffd, 0xfffe};
     struct torc_prng prng = {2};
     for (size_t n = 0; n < 70; n++) {
         for (size_t offset = 0; offset < 8; offset++) {
@@ -244,8 +225,8 @@ START_TEST(each_level_shifts_offsets_alike)
             ck_assert_ptr_nonnull(memory);
             uint8_t *offsets = memory + offset;
             for (size_t l = 0; l < N_LEVELS * 8; l++) {
-                uint16_t old[70];
-                uint16_t above = EDGES[l % 8];
+                uint16_t old[70] = {0};
+                uint16_t above = edges[l % 8];
                 uint16_t delta = (uint16_t)torc_prng_next(&prng);
                 for (size_t i = 0; i < n; i++) {
                     uint64_t random = torc_prng_next(&prng);
@@ -253,7 +234,7 @@ START_TEST(each_level_shifts_offsets_alike)
                                         : (uint16_t)(random >> 8);
                     torc_store_u16(offsets + 2 * i, old[i]);
                 }
-                torc_compact_ops_at(LEVELS[l / 8])->shift(offsets, n, above, delta);
+                torc_compact_ops_at(levels[l / 8])->shift(offsets, n, above, delta);
                 for (size_t i = 0; i < n; i++) {
                     uint16_t wanted = old[i] > above ? (uint16_t)(old[i] + delta) : old[i];
                     HOLDS(torc_load_u16(offsets + 2 * i) == wanted);

@@ -104,13 +104,14 @@ END_TEST
 
 START_TEST(fields_and_values_of_any_length_come_back)
 {
-    static const size_t LENS[] = {0, 1, 127, 128, 191, 192, 8383, 8384, 32767, 32768, 65535, 1048576};
-    size_t n = sizeof(LENS) / sizeof(LENS[0]);
+    static const size_t lens[] = {0,    1,    127,   128,   191,   192,
+                                  8383, 8384, 32767, 32768, 65535, 1048576};
+    size_t n = sizeof(lens) / sizeof(lens[0]);
     uint8_t *field = bytes_of(1048576, 'f');
     uint8_t *value = bytes_of(1048576, 'v');
     for (size_t i = 0; i < n; ++i) {
         for (size_t k = 0; k < n; ++k) {
-            struct torc_pair pair = {torc_slice_of(field, LENS[i]), torc_slice_of(value, LENS[k])};
+            struct torc_pair pair = {torc_slice_of(field, lens[i]), torc_slice_of(value, lens[k])};
             struct torc_slice found;
             ck_assert_int_eq(torc_full_put(arena, root, &pair, 1), k == 0);
             ck_assert(torc_full_find(arena, root, hash_of(pair.field), pair.field, &found));
@@ -267,8 +268,8 @@ START_TEST(a_failed_set_leaves_no_segments_behind)
     uint8_t *value = bytes_of(60000, 'v');
     struct torc_pair pairs[N];
     for (int i = 0; i < N; ++i) {
-        pairs[i] = (struct torc_pair){torc_slice_of(value + i, (size_t)i),
-                                      torc_slice_of(value, 60000)};
+        pairs[i] =
+            (struct torc_pair){torc_slice_of(value + i, (size_t)i), torc_slice_of(value, 60000)};
     }
     torc_arena_fail_after(arena, N);
     ck_assert_int_eq(torc_full_put(arena, root, pairs, N), -ENOSPC);
@@ -388,13 +389,13 @@ START_TEST(damage_is_found)
     ck_assert_int_eq(torc_full_check(arena, root, NULL), -EBADMSG);
     full->table.count++;
     struct torc_slice name = torc_slice_str("f7");
-    uint8_t *record = torc_arena_at(
-        arena, torc_table_find(arena, &full->table, hash_of(name), name));
-    static const uint8_t BITS[] = {TORC_RECORD_DEAD, TORC_RECORD_CLAIMED, 0x20, 1};
-    for (size_t i = 0; i < sizeof(BITS); ++i) {
-        record[0] ^= BITS[i];
-        ck_assert_msg(torc_full_check(arena, root, NULL) == -EBADMSG, "tag bit %u", BITS[i]);
-        record[0] ^= BITS[i];
+    uint8_t *record =
+        torc_arena_at(arena, torc_table_find(arena, &full->table, hash_of(name), name));
+    static const uint8_t bits[] = {TORC_RECORD_DEAD, TORC_RECORD_CLAIMED, 0x20, 1};
+    for (size_t i = 0; i < sizeof(bits); ++i) {
+        record[0] ^= bits[i];
+        ck_assert_msg(torc_full_check(arena, root, NULL) == -EBADMSG, "tag bit %u", bits[i]);
+        record[0] ^= bits[i];
     }
     record[1] ^= 1; /* the owner */
     ck_assert_int_eq(torc_full_check(arena, root, NULL), -EBADMSG);

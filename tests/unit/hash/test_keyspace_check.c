@@ -45,10 +45,10 @@ static void setup(void)
         put(name, i + 1, 20);
         put("full", i, 50);
     }
-    for (uint32_t i = 0; i < 1600; ++i) {
-        put("large", i, 1000);
+    for (uint32_t i = 0; i < 200; ++i) {
+        put("large", i, 8000);
     }
-    for (uint32_t i = 1300; i < 1600; ++i) {
+    for (uint32_t i = 160; i < 200; ++i) {
         struct torc_key key = torc_keyspace_key(ks, torc_slice_str("large"));
         struct torc_slice field = torc_slice_of(&i, 4);
         ck_assert_int_eq(torc_hash_del(ks, &key, &field, 1), 1);
@@ -104,9 +104,9 @@ END_TEST
 START_TEST(wrong_words_of_the_root_are_found)
 {
     struct torc_keyspace_root *root = ks->root;
-    static const uint64_t WORDS[] = {1, TORC_PAGE_BYTES, 15 * TORC_MIB, 1ull << 39, UINT64_MAX};
-    for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); ++i) {
-        uint64_t word = WORDS[i];
+    static const uint64_t words[] = {1, TORC_PAGE_BYTES, 15 * TORC_MIB, 1ull << 39, UINT64_MAX};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); ++i) {
+        uint64_t word = words[i];
         expect_fault(&root->magic, word, "magic");
         expect_fault(&root->spare, word, "spare");
         expect_fault(&root->dropped, word, "dropped");
@@ -169,7 +169,7 @@ END_TEST
 START_TEST(no_damage_makes_the_checker_crash)
 {
     struct torc_prng prng = {torc_test_seed(17)};
-    uint64_t n = torc_test_ops(1500);
+    uint64_t n = torc_test_ops(1000);
     unsigned found = 0;
     /* What is in use lies in the first 4 MiB or so. Heads of things are at multiples of 64. */
     for (uint64_t i = 0; i < n; ++i) {
@@ -177,8 +177,8 @@ START_TEST(no_damage_makes_the_checker_crash)
         uint64_t old[4];
         unsigned n_places = 1 + (unsigned)torc_prng_below(&prng, 4);
         for (unsigned k = 0; k < n_places; ++k) {
-            uint64_t at = torc_prng_below(&prng, 4 * TORC_MIB / 64) * 64 +
-                          torc_prng_below(&prng, 64);
+            uint64_t at =
+                torc_prng_below(&prng, 4 * TORC_MIB / 64) * 64 + torc_prng_below(&prng, 64);
             if (torc_prng_below(&prng, 3) == 0) {
                 /* The roots and what is near them are hit more often. */
                 at = torc_arena_root(arena, 1) / 4096 * 4096 + torc_prng_below(&prng, 4096);

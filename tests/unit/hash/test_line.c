@@ -104,7 +104,7 @@ START_TEST(spilled_classes_are_eight_bits_beside_the_counts)
 {
     struct torc_line line = {0};
     torc_line_put_native(&line, 0xff, 1);
-    for (unsigned class = 0; class < TORC_LINE_CLASSES; class++) {
+    for (unsigned class = 0; class < TORC_LINE_CLASSES; class ++) {
         ck_assert(!torc_line_has_spilled(&line, class));
         torc_line_set_spilled(&line, class);
         ck_assert(torc_line_has_spilled(&line, class));

@@ -7,22 +7,19 @@
 #include "tests/support/arena_fixture.h"
 #include "tests/support/prng.h"
 
-static const uint32_t LENGTHS[] = {0,    1,    127,  128,    191,    192,    193,
+static const uint32_t lengths[] = {0,    1,    127,  128,    191,    192,    193,
                                    8382, 8383, 8384, 32767u, 32768u, 65535u, 1048576u};
-#define N_LENGTHS (sizeof(LENGTHS) / sizeof(LENGTHS[0]))
+#define N_LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
 
-static struct torc_slice filled(uint32_t len, int byte)
+/* `len` bytes, good until the next call with this `room`. */
+static struct torc_slice filled(uint8_t *room, uint32_t len, int byte)
 {
-    uint8_t *data = malloc(len + 1);
-    ck_assert_ptr_nonnull(data);
-    memset(data, byte, len);
-    return torc_slice_of(data, len);
+    memset(room, byte, len);
+    return torc_slice_of(room, len);
 }
 
-static void release(struct torc_slice s)
-{
-    free((void *)(uintptr_t)s.data);
-}
+static uint8_t names[1048576];
+static uint8_t values[1048576];
 
 /* A copy that ends where the memory ends, so that a sanitizer sees a read behind it. */
 static uint8_t *exact_copy(const uint8_t *p, size_t len)
@@ -38,23 +35,22 @@ START_TEST(lengths_take_the_least_bytes_and_come_back)
     static const struct {
         uint32_t len;
         size_t size;
-    } CASES[] = {{0, 1},    {191, 1},  {192, 2},      {8383, 2},
-                 {8384, 5}, {1u << 20, 5}, {UINT32_MAX, 5}};
-    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); ++i) {
+    } cases[] = {{0, 1}, {191, 1}, {192, 2}, {8383, 2}, {8384, 5}, {1u << 20, 5}, {UINT32_MAX, 5}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         uint8_t bytes[5];
         uint32_t len;
-        ck_assert_uint_eq(torc_record_len_size(CASES[i].len), CASES[i].size);
-        ck_assert_uint_eq(torc_record_len_put(bytes, CASES[i].len), CASES[i].size);
-        ck_assert_uint_eq(torc_record_len_get(bytes, &len), CASES[i].size);
-        ck_assert_uint_eq(len, CASES[i].len);
+        ck_assert_uint_eq(torc_record_len_size(cases[i].len), cases[i].size);
+        ck_assert_uint_eq(torc_record_len_put(bytes, cases[i].len), cases[i].size);
+        ck_assert_uint_eq(torc_record_len_get(bytes, &len), cases[i].size);
+        ck_assert_uint_eq(len, cases[i].len);
     }
 }
 END_TEST
 
 static void check_field(uint32_t field_len, uint32_t value_len, uint64_t owner)
 {
-    struct torc_slice field = filled(field_len, 'f');
-    struct torc_slice value = filled(value_len, 'v');
+    struct torc_slice field = filled(names, field_len, 'f');
+    struct torc_slice value = filled(values, value_len, 'v');
     uint64_t bytes = torc_record_field_bytes(owner != 0, field_len, value_len);
     uint8_t *record = malloc(bytes);
     struct torc_record_view view;
@@ -73,16 +69,14 @@ static void check_field(uint32_t field_len, uint32_t value_len, uint64_t owner)
     ck_assert(torc_slice_equal(view.payload, value));
     ck_assert_int_eq(view.type, owner != 0 ? TORC_RECORD_FIELD_OWNED : TORC_RECORD_FIELD);
     free(record);
-    release(field);
-    release(value);
 }
 
 START_TEST(a_field_record_holds_any_lengths)
 {
     for (size_t i = 0; i < N_LENGTHS; ++i) {
         for (size_t k = 0; k < N_LENGTHS; ++k) {
-            check_field(LENGTHS[i], LENGTHS[k], 0);
-            check_field(LENGTHS[i], LENGTHS[k], 0xfe12345600ull);
+            check_field(lengths[i], lengths[k], 0);
+            check_field(lengths[i], lengths[k], 0xfe12345600ull);
         }
     }
 }
@@ -90,21 +84,21 @@ END_TEST
 
 START_TEST(the_bytes_of_records_are_as_documented)
 {
-    static const uint8_t FIELD[] = {0x04, 1, 2, 'f', 'v', 'w'};
-    static const uint8_t OWNED[] = {0x05, 0x00, 0x03, 0x02, 0x01, 0x00, 1, 0, 'f'};
-    static const uint8_t FULL[] = {0x02, 3, 'k', 'e', 'y', 0x00, 0x01, 0, 0, 0};
-    static const uint8_t HOLE[] = {0x86, 7, 0, 0, 0};
+    static const uint8_t field[] = {0x04, 1, 2, 'f', 'v', 'w'};
+    static const uint8_t owned[] = {0x05, 0x00, 0x03, 0x02, 0x01, 0x00, 1, 0, 'f'};
+    static const uint8_t full[] = {0x02, 3, 'k', 'e', 'y', 0x00, 0x01, 0, 0, 0};
+    static const uint8_t hole[] = {0x86, 7, 0, 0, 0};
     uint8_t record[16];
     torc_record_write_field(record, 0, torc_slice_str("f"), torc_slice_str("vw"));
-    ck_assert_mem_eq(record, FIELD, sizeof(FIELD));
+    ck_assert_mem_eq(record, field, sizeof(field));
     torc_record_write_field(record, 0x01020300, torc_slice_str("f"), torc_slice_str(""));
-    ck_assert_mem_eq(record, OWNED, sizeof(OWNED));
+    ck_assert_mem_eq(record, owned, sizeof(owned));
     torc_store_u40(torc_record_write_key(record, TORC_RECORD_FULL, torc_slice_str("key")), 0x100);
-    ck_assert_mem_eq(record, FULL, sizeof(FULL));
+    ck_assert_mem_eq(record, full, sizeof(full));
     ck_assert_uint_eq(torc_record_root(record), 0x100);
-    ck_assert_uint_eq(torc_record_bytes(record), sizeof(FULL));
+    ck_assert_uint_eq(torc_record_bytes(record), sizeof(full));
     torc_record_write_hole(record, 7);
-    ck_assert_mem_eq(record, HOLE, sizeof(HOLE));
+    ck_assert_mem_eq(record, hole, sizeof(hole));
     ck_assert_uint_eq(torc_record_bytes(record), 7);
 }
 END_TEST
@@ -114,7 +108,7 @@ START_TEST(a_key_record_knows_its_payload)
     uint8_t record[600];
     struct torc_record_view view;
     for (uint32_t key_len = 0; key_len < 400; key_len += 57) {
-        struct torc_slice key = filled(key_len, 'k');
+        struct torc_slice key = filled(names, key_len, 'k');
         uint8_t *block = torc_record_write_key(record, TORC_RECORD_COMPACT, key);
         ck_assert_uint_eq((size_t)(block - record), torc_record_key_head_bytes(key_len));
         torc_compact_init(block, 100);
@@ -126,7 +120,6 @@ START_TEST(a_key_record_knows_its_payload)
         ck_assert_ptr_eq(view.payload.data, block);
         ck_assert_uint_eq(view.payload.len, 100);
         ck_assert(torc_slice_equal(torc_record_name(record), key));
-        release(key);
     }
 }
 END_TEST
@@ -182,7 +175,7 @@ static void check_cuts(const uint8_t *record, size_t bytes)
 START_TEST(a_record_that_is_cut_off_is_refused)
 {
     uint8_t record[700];
-    struct torc_slice wide = filled(300, 'w');
+    struct torc_slice wide = filled(names, 300, 'w');
     torc_record_write_field(record, 0, torc_slice_str("field"), wide);
     check_cuts(record, torc_record_bytes(record));
     torc_record_write_field(record, 77, wide, torc_slice_str(""));
@@ -193,7 +186,6 @@ START_TEST(a_record_that_is_cut_off_is_refused)
     check_cuts(record, torc_record_bytes(record));
     torc_record_write_hole(record, 50);
     check_cuts(record, 50);
-    release(wide);
 }
 END_TEST
 
@@ -202,7 +194,7 @@ START_TEST(bytes_that_are_no_record_are_refused)
     static const struct {
         uint8_t bytes[8];
         const char *why;
-    } CASES[] = {
+    } cases[] = {
         {{0x07, 0, 0, 0, 0, 0, 0, 0}, "type 7"},
         {{0x14, 0, 0, 0, 0, 0, 0, 0}, "unknown tag bit"},
         {{0x24, 0, 0, 0, 0, 0, 0, 0}, "unknown tag bit"},
@@ -216,10 +208,9 @@ START_TEST(bytes_that_are_no_record_are_refused)
         {{0x04, 0xe0, 0xff, 0xff, 0xff, 0xff, 0, 0}, "a length above all"},
         {{0x01, 0, 0, 0, 0, 0, 0, 0}, "a block that does not fit"},
     };
-    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); ++i) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
         struct torc_record_view view;
-        ck_assert_msg(torc_record_parse(CASES[i].bytes, 8, &view) == -EBADMSG, "%s",
-                      CASES[i].why);
+        ck_assert_msg(torc_record_parse(cases[i].bytes, 8, &view) == -EBADMSG, "%s", cases[i].why);
     }
 }
 END_TEST

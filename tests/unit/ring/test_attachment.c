@@ -188,7 +188,7 @@ static void finish_handshake(struct torc_session *session, int socket,
     }
     case DIES_AFTER_READY:
         result = torc_handshake_send(socket, &mark, sizeof mark, NULL, 0);
-        while (!atomic_load(&server.may_die)) {
+        while (result == 0 && !atomic_load(&server.may_die)) {
             (void)sched_yield();
         }
         return;
@@ -819,6 +819,28 @@ START_TEST(the_refusal_of_a_long_request_is_its_reply)
 }
 END_TEST
 
+START_TEST(long_messages_are_whole_at_lengths_around_the_ends_of_their_parts)
+{
+    const size_t first = QUARTER - 28; /* bytes in LONG, in PART, in PUT */
+    const size_t part = QUARTER - 16;
+    const size_t pushed = QUARTER - 28;
+    for (size_t n = 1; n < 4; n++) {
+        for (size_t extra = 0; extra < 3; extra++) {
+            size_t reply_len = first + n * part + extra - 1;
+            size_t len = (n + 1) * pushed + extra - 1;
+            ck_assert_int_eq(submit(client, 8, 0), 0); /* so that the next one does not wait */
+            ck_assert_int_eq(submit(client, len, 1), 0);
+            ck_assert(
+                torc_ring_message_is(step_until_reply(reply_len), reply_len, TORC_OP_HGET, 0));
+            torc_attachment_consume(client);
+            ck_assert(
+                torc_ring_message_is(step_until_reply(reply_len), reply_len, TORC_OP_HGET, 1));
+            torc_attachment_consume(client);
+        }
+    }
+}
+END_TEST
+
 START_TEST(long_replies_in_a_row_are_pulled_one_after_the_other)
 {
     for (uint32_t tag = 0; tag < 8; tag++) {
@@ -1038,6 +1060,7 @@ int main(void)
     tcase_add_test(t, a_long_request_that_times_out_goes_on_later);
     tcase_add_test(t, a_long_reservation_committed_short_is_one_part);
     tcase_add_test(t, the_refusal_of_a_long_request_is_its_reply);
+    tcase_add_test(t, long_messages_are_whole_at_lengths_around_the_ends_of_their_parts);
     tcase_add_test(t, long_replies_in_a_row_are_pulled_one_after_the_other);
     tcase_add_test(t, a_long_reply_without_memory_can_be_tried_again_or_given_up);
     tcase_add_test(t, a_reply_given_up_frees_its_slot_once_the_server_knows);

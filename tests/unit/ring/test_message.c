@@ -271,6 +271,19 @@ START_TEST(lengths_that_no_message_can_carry_are_not_encoded)
 }
 END_TEST
 
+START_TEST(a_request_that_does_not_fit_is_measured_and_not_written)
+{
+    struct torc_slice strings[2] = {str("key"), str("field")};
+    uint8_t out[18] = {0};
+    uint8_t zeros[18] = {0};
+    ck_assert_uint_eq(torc_request_encode_within(out, 17, TORC_OP_HGET, 1, NULL, strings, 2), 18);
+    ck_assert_mem_eq(out, zeros, sizeof out);
+    ck_assert_uint_eq(torc_request_encode_within(out, 18, TORC_OP_HGET, 1, NULL, strings, 2), 18);
+    ck_assert_uint_eq(out[0], TORC_OP_HGET);
+    ck_assert_uint_eq(torc_request_encode_within(out, 18, TORC_OP_HGET, 1, NULL, strings, 1), 0);
+}
+END_TEST
+
 START_TEST(a_repeat_of_none_is_well_formed)
 {
     struct torc_slice key = str("k");
@@ -512,6 +525,29 @@ START_TEST(what_no_message_can_hold_needs_size_max)
 }
 END_TEST
 
+START_TEST(a_shared_reply_asks_for_room_and_does_not_change_any_more)
+{
+    struct torc_reply_writer w;
+    begin(&w, TORC_OP_HMGET, 1);
+    torc_reply_array_begin(&w, TORC_REPLY_ARRAY, 0, 3);
+    torc_reply_item(&w, str("one"));
+    torc_reply_item(&w, torc_slice_of(NULL, 0));
+    torc_reply_item(&w, str("three"));
+    uint32_t ends[3];
+    struct torc_reply reply;
+    ck_assert_int_eq(torc_reply_decode_shared(w.data, w.len, NULL, 0, &reply), -EMSGSIZE);
+    ck_assert_uint_eq(reply.count, 3);
+    ck_assert_int_eq(torc_reply_decode_shared(w.data, w.len, ends, 2, &reply), -EMSGSIZE);
+    ck_assert_int_eq(torc_reply_decode_shared(w.data, w.len, ends, 3, &reply), 0);
+    memset(w.data, 0xff, w.len - 8); /* all but the items */
+    ck_assert_uint_eq(reply.count, 3);
+    assert_slice_is(torc_reply_at(&reply, 0), "one");
+    ck_assert_ptr_null(torc_reply_at(&reply, 1).data);
+    assert_slice_is(torc_reply_at(&reply, 2), "three");
+    ck_assert_int_eq(torc_reply_decode_shared(w.data, 7, ends, 3, &reply), -EBADMSG);
+}
+END_TEST
+
 START_TEST(a_missing_item_leaves_the_reply_incomplete)
 {
     struct torc_reply_writer w;
@@ -562,6 +598,7 @@ int main(void)
     tcase_add_test(requests, lengths_take_the_narrowest_width_that_fits_all);
     tcase_add_test(requests, strings_that_do_not_suit_the_shape_are_not_encoded);
     tcase_add_test(requests, lengths_that_no_message_can_carry_are_not_encoded);
+    tcase_add_test(requests, a_request_that_does_not_fit_is_measured_and_not_written);
     tcase_add_test(requests, a_repeat_of_none_is_well_formed);
     tcase_add_loop_test(requests, a_bad_request_is_refused_and_still_names_op_and_tag, 0,
                         COUNT_OF(bad_requests));
@@ -575,6 +612,7 @@ int main(void)
     tcase_add_test(replies, a_writer_without_room_says_how_much_it_takes);
     tcase_add_test(replies, every_kind_counts_what_it_takes_without_room);
     tcase_add_test(replies, what_no_message_can_hold_needs_size_max);
+    tcase_add_test(replies, a_shared_reply_asks_for_room_and_does_not_change_any_more);
     tcase_add_test(replies, a_missing_item_leaves_the_reply_incomplete);
     tcase_add_test(replies, copies_of_every_length_are_exact);
     suite_add_tcase(suite, replies);

@@ -446,6 +446,16 @@ START_TEST(consumed_that_goes_back_or_beyond_what_was_produced_breaks_the_sessio
 }
 END_TEST
 
+START_TEST(bad_consumed_breaks_the_session_at_a_long_reply_too)
+{
+    fill_reply_area();
+    atomic_store_explicit(&session->request_lines->consumed, UINT64_MAX, memory_order_release);
+    ck_assert_int_eq(answer(5000), -EBADMSG);
+    ck_assert(!has_reply(4));
+    assert_broken();
+}
+END_TEST
+
 /* --- long replies --- */
 
 static struct torc_reply send_long_reply(uint64_t position, uint32_t len)
@@ -1001,6 +1011,14 @@ START_TEST(the_flag_of_a_sleeping_server_changes_with_each_sleep)
 }
 END_TEST
 
+START_TEST(doorbells_are_counted)
+{
+    torc_session_count_doorbell(session);
+    torc_session_count_doorbell(session);
+    ck_assert_uint_eq(torc_session_counters(session)->doorbells, 2);
+}
+END_TEST
+
 START_TEST(many_sessions_are_told_at_once)
 {
     struct torc_ring_pair other = pair;
@@ -1283,6 +1301,7 @@ int main(void)
     tcase_add_test(t, the_replies_of_one_stalled_session_do_not_hold_another);
     tcase_add_loop_test(t, consumed_that_goes_back_or_beyond_what_was_produced_breaks_the_session,
                         0, COUNT_OF(bad_consumed));
+    tcase_add_test(t, bad_consumed_breaks_the_session_at_a_long_reply_too);
     t = case_with_session(suite, "long messages");
     tcase_add_test(t, a_long_reply_is_pulled_through_the_slot_of_its_request);
     tcase_add_test(t, while_a_long_reply_is_pulled_others_wait_unless_they_fit_a_slot);
@@ -1303,6 +1322,7 @@ int main(void)
     t = case_with_session(suite, "sleeping and debts");
     tcase_add_test(t, a_sleeping_client_is_woken_once_per_sleep_and_only_for_news);
     tcase_add_test(t, the_flag_of_a_sleeping_server_changes_with_each_sleep);
+    tcase_add_test(t, doorbells_are_counted);
     tcase_add_test(t, many_sessions_are_told_at_once);
     tcase_add_test(t, a_client_that_owes_nothing_is_never_overdue);
     tcase_add_test(t, a_client_that_does_not_read_is_overdue_after_the_limit);

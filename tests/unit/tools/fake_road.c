@@ -155,9 +155,11 @@ static struct answer execute(struct fake_road *fake, const struct torc_road_requ
         return answer_text(TORC_ROAD_STATUS, (struct torc_bytes){"PONG", 4});
     case TORC_ROAD_HGET:
         entry = find(fake, request->key, request->words[0]);
-        return entry == NULL ? (struct answer){.reply = {.kind = TORC_ROAD_NIL}}
-                             : answer_text(TORC_ROAD_STRING, (struct torc_bytes){entry->value.bytes,
-                                                                                 entry->value.len});
+        if (entry == NULL) {
+            return (struct answer){.reply = {.kind = TORC_ROAD_NIL}};
+        }
+        return answer_text(TORC_ROAD_STRING,
+                           (struct torc_bytes){entry->value.bytes, entry->value.len});
     case TORC_ROAD_HSET:
         for (size_t i = 0; i < request->n_words; i += 2) {
             created += put(fake, request->key, request->words[i], request->words[i + 1]);
@@ -182,11 +184,13 @@ static void damage(struct answer *answer)
         break;
     case TORC_ROAD_ARRAY:
         if (answer->values[0].len > 0) {
-            answer->values[0].bytes[0] ^= 1;
+            answer->values[0].bytes[0] = '!';
         }
         break;
-    case TORC_ROAD_STATUS:
     case TORC_ROAD_STRING:
+        answer->text.bytes[0] = answer->text.bytes[0] == '!' ? '?' : '!';
+        break;
+    case TORC_ROAD_STATUS:
     case TORC_ROAD_NIL:
     case TORC_ROAD_ERROR:
         answer->reply.kind = TORC_ROAD_INTEGER;

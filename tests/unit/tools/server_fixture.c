@@ -19,8 +19,7 @@ void torc_fixture_init(struct torc_fixture *fixture)
     memcpy(fixture->folder, "/tmp/torc-test-XXXXXX", 22);
     ck_assert_ptr_nonnull(mkdtemp(fixture->folder));
     (void)snprintf(fixture->resp_path, sizeof fixture->resp_path, "%s/resp", fixture->folder);
-    (void)snprintf(fixture->control_path, sizeof fixture->control_path, "%s/ring",
-                   fixture->folder);
+    (void)snprintf(fixture->control_path, sizeof fixture->control_path, "%s/ring", fixture->folder);
     torc_settings_init(&fixture->settings);
     torc_fixture_set(fixture, "port", "0");
     torc_fixture_set(fixture, "unixsocket", fixture->resp_path);

@@ -104,11 +104,11 @@ START_TEST(a_deep_pipeline_is_answered_in_order_and_in_bounded_visits)
 {
     enum { N = 3000 };
     int fd = open_server();
-    char *request = malloc(N * 64);
+    char *request = malloc((size_t)N * 64);
     ck_assert_ptr_nonnull(request);
     size_t len = 0;
     for (int i = 0; i < N; i++) {
-        len += (size_t)sprintf(request + len, "*2\r\n$4\r\nECHO\r\n$6\r\nn%05d\r\n", i);
+        len += (size_t)snprintf(request + len, 64, "*2\r\n$4\r\nECHO\r\n$6\r\nn%05d\r\n", i);
     }
     torc_fixture_send(&f, fd, request, len);
     free(request);
@@ -116,7 +116,7 @@ START_TEST(a_deep_pipeline_is_answered_in_order_and_in_bounded_visits)
     for (int i = 0; i < N; i++) {
         char wanted[32];
         char got[32] = "";
-        size_t n = (size_t)sprintf(wanted, "$6\r\nn%05d\r\n", i);
+        size_t n = (size_t)snprintf(wanted, sizeof wanted, "$6\r\nn%05d\r\n", i);
         while (recv(fd, got, n, MSG_PEEK) != (ssize_t)n) {
             (void)torc_server_step(f.server);
             ck_assert_uint_le(stats()->commands_total - before, TORC_CONNECTION_VISIT_COMMANDS);
@@ -129,18 +129,19 @@ START_TEST(a_deep_pipeline_is_answered_in_order_and_in_bounded_visits)
 }
 END_TEST
 
-/* $len\r\n, len bytes of `fill`, \r\n at `to`; returns its length. */
+/* $len\r\n, len bytes of `fill`, \r\n at `to`, which has 32 bytes more; returns its length. */
 static size_t put_bulk(char *to, char fill, size_t len)
 {
-    size_t n = (size_t)sprintf(to, "$%zu\r\n", len);
+    size_t n = (size_t)snprintf(to, 32, "$%zu\r\n", len);
     memset(to + n, fill, len);
-    memcpy(to + n + len, "\r\n", 2);
+    to[n + len] = '\r';
+    to[n + len + 1] = '\n';
     return n + len + 2;
 }
 
 static void send_hset(int fd, char *request, char fill, size_t len)
 {
-    size_t n = (size_t)sprintf(request, "*4\r\n$4\r\nHSET\r\n$1\r\nk\r\n$1\r\n%c\r\n", fill);
+    size_t n = (size_t)snprintf(request, 64, "*4\r\n$4\r\nHSET\r\n$1\r\nk\r\n$1\r\n%c\r\n", fill);
     n += put_bulk(request + n, fill, len);
     torc_fixture_send(&f, fd, request, n);
 }
@@ -196,7 +197,7 @@ START_TEST(a_client_that_takes_no_replies_is_cut_at_the_output_limit)
     int other = torc_fixture_connect(&f);
     char *buffer = malloc(300000);
     ck_assert_ptr_nonnull(buffer);
-    send_hset(fd, buffer, 'v', 256 * 1024);
+    send_hset(fd, buffer, 'v', 262144);
     EXPECT(fd, "", ":1\r\n");
     for (int i = 0; i < 64; i++) {
         if (send(fd, "HGET k v\r\n", 10, MSG_NOSIGNAL) != 10) {
@@ -219,7 +220,7 @@ START_TEST(a_request_above_the_query_limit_is_cut)
     int fd = open_server();
     char *buffer = malloc(2 << 20);
     ck_assert_ptr_nonnull(buffer);
-    size_t n = (size_t)sprintf(buffer, "*3\r\n$4\r\nHGET\r\n");
+    size_t n = (size_t)snprintf(buffer, 64, "*3\r\n$4\r\nHGET\r\n");
     n += put_bulk(buffer + n, 'k', (1 << 20) + 100);
     size_t sent = 0;
     while (sent < n) {
@@ -352,7 +353,7 @@ START_TEST(connections_leave_nothing_behind)
         int many[8];
         for (int j = 0; j < 8; j++) {
             many[j] = torc_fixture_connect(&f);
-            torc_fixture_send(&f, many[j], "HGETALL k\r\n*3\r\n$4\r\nHG", (size_t)(11 + j));
+            torc_fixture_send(&f, many[j], "HGETALL k\r\n*3\r\n$4\r\nHG", (size_t)11 + (size_t)j);
         }
         (void)torc_server_step(f.server);
         for (int j = 0; j < 8; j++) {
@@ -370,7 +371,8 @@ START_TEST(the_same_value_takes_the_same_memory_inline_and_in_an_array)
 {
     int fd = open_server();
     EXPECT(fd, "HSET a f 123456789012345678901234567890abc\r\n", ":1\r\n");
-    EXPECT(fd, "*4\r\n$4\r\nHSET\r\n$1\r\nb\r\n$1\r\nf\r\n$33\r\n123456789012345678901234567890abc\r\n",
+    EXPECT(fd,
+           "*4\r\n$4\r\nHSET\r\n$1\r\nb\r\n$1\r\nf\r\n$33\r\n123456789012345678901234567890abc\r\n",
            ":1\r\n");
     char a[64] = "";
     torc_fixture_send(&f, fd, "MEMORY USAGE a\r\n", 16);
@@ -417,6 +419,47 @@ START_TEST(scan_sees_every_key_once_it_pages_through)
 }
 END_TEST
 
+START_TEST(too_few_and_too_many_words_are_refused)
+{
+    static const struct {
+        const char *request;
+        const char *name;
+    } cases[] = {
+        {"HGET\r\n", "hget"},
+        {"HGET k\r\n", "hget"},
+        {"HGET k f x\r\n", "hget"},
+        {"HSET k f\r\n", "hset"},
+        {"HSET k f v x\r\n", "hset"},
+        {"HMGET k\r\n", "hmget"},
+        {"HGETALL\r\n", "hgetall"},
+        {"HGETALL k x\r\n", "hgetall"},
+        {"DEL\r\n", "del"},
+        {"SCAN\r\n", "scan"},
+        {"SELECT\r\n", "select"},
+        {"SELECT 0 0\r\n", "select"},
+        {"DBSIZE x\r\n", "dbsize"},
+        {"MEMORY\r\n", "memory"},
+        {"MEMORY USAGE\r\n", "memory|usage"},
+        {"OBJECT ENCODING\r\n", "object|encoding"},
+        {"OBJECT ENCODING k x\r\n", "object|encoding"},
+        {"CLIENT ID x\r\n", "client|id"},
+        {"CONFIG GET\r\n", "config|get"},
+    };
+    int fd = open_server();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char wanted[96];
+        (void)snprintf(wanted, sizeof wanted, "-ERR wrong number of arguments for '%s' command\r\n",
+                       cases[i].name);
+        EXPECT(fd, cases[i].request, wanted);
+    }
+    EXPECT(fd, "memory|usage k\r\n",
+           "-ERR unknown command 'memory|usage', with args beginning with: 'k' \r\n");
+    EXPECT(fd, "client|id\r\n", "-ERR unknown command 'client|id', with args beginning with: \r\n");
+    EXPECT(fd, "\"\" x\r\n", "-ERR unknown command '', with args beginning with: 'x' \r\n");
+    hang_up(fd);
+}
+END_TEST
+
 START_TEST(counters_of_commands_and_errors_are_kept)
 {
     int fd = open_server();
@@ -457,6 +500,7 @@ int main(void)
     tcase_add_test(tcase, connections_leave_nothing_behind);
     tcase_add_test(tcase, the_same_value_takes_the_same_memory_inline_and_in_an_array);
     tcase_add_test(tcase, scan_sees_every_key_once_it_pages_through);
+    tcase_add_test(tcase, too_few_and_too_many_words_are_refused);
     tcase_add_test(tcase, counters_of_commands_and_errors_are_kept);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

@@ -366,6 +366,27 @@ START_TEST(a_row_larger_than_the_first_buffer_is_whole)
 }
 END_TEST
 
+/* The buffer starts with 65,536 bytes: what takes two bytes is cut there in every way. */
+START_TEST(pairs_of_bytes_may_be_cut_by_the_buffer)
+{
+    enum { SIZE = 65600 };
+    static char text[SIZE];
+    for (size_t at = 65530; at < 65542; at++) {
+        memset(text, 'z', sizeof text);
+        put(text, "\"");
+        put(text + at, "\"\"z\"\r\nb\n");
+        open_bytes(text, at + 8, (struct torc_csv_options){0});
+        source.chunk = 10000;
+        ck_assert_int_eq(torc_csv_next(csv, &row), 1);
+        ck_assert_uint_eq(row.cells[0].len, at + 1);
+        ck_assert_uint_eq(row.cells[0].data[at - 1], '"');
+        ck_assert_uint_eq(row.cells[0].data[at], 'z');
+        assert_row(2, "b");
+        assert_end();
+    }
+}
+END_TEST
+
 START_TEST(columns_have_a_limit)
 {
     size_t n = TORC_CSV_COLUMNS_MAX;
@@ -406,6 +427,9 @@ START_TEST(options_that_make_no_sense_are_refused)
     struct torc_csv_options wide = {
         .delimiter = ',', .read = read_source, .n_columns = TORC_CSV_COLUMNS_MAX + 1};
     ck_assert_int_eq(torc_csv_create(&wide, &none), -EINVAL);
+    struct torc_csv_options short_rows = {
+        .delimiter = ',', .read = read_source, .row_bytes_max = 15};
+    ck_assert_int_eq(torc_csv_create(&short_rows, &none), -EINVAL);
     ck_assert_ptr_null(none);
     torc_csv_destroy(NULL);
 }
@@ -437,6 +461,7 @@ int main(void)
     tcase_add_test(tcase, a_long_row_is_thrown_away_up_to_its_line_end);
     tcase_add_test(tcase, a_stray_quote_in_a_large_file_is_found_at_the_limit);
     tcase_add_test(tcase, a_row_larger_than_the_first_buffer_is_whole);
+    tcase_add_test(tcase, pairs_of_bytes_may_be_cut_by_the_buffer);
     tcase_add_test(tcase, columns_have_a_limit);
     tcase_add_test(tcase, errors_of_the_source_are_passed_on);
     tcase_add_test(tcase, options_that_make_no_sense_are_refused);

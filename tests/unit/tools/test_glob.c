@@ -95,7 +95,8 @@ START_TEST(many_stars_do_not_blow_up)
     char pattern[128];
     char text[4096];
     for (size_t i = 0; i < 60; i += 2) {
-        memcpy(pattern + i, "a*", 2);
+        pattern[i] = 'a';
+        pattern[i + 1] = '*';
     }
     pattern[60] = 'b';
     memset(text, 'a', sizeof text);

@@ -12,13 +12,13 @@
 
 #include "tools/torcd/listener.h"
 
-static char folder[] = "/tmp/torc-listener-XXXXXX";
+static char folder[32];
 static char path[64];
 static char why[TORC_OPTION_ERROR_BYTES];
 
 static void set_up(void)
 {
-    memcpy(strrchr(folder, '-') + 1, "XXXXXX", 6);
+    (void)snprintf(folder, sizeof folder, "/tmp/torc-listener-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     (void)snprintf(path, sizeof path, "%s/s", folder);
     why[0] = '\0';

@@ -167,8 +167,7 @@ START_TEST(the_output_grows_moves_and_keeps_its_bytes)
         torc_output_append(&output, chunk, sizeof chunk);
         written += sizeof chunk;
         /* The reader falls behind, then catches up. */
-        size_t take = round % 50 == 49 ? torc_output_pending(&output)
-                                       : (size_t)(round * 13 % 700);
+        size_t take = round % 50 == 49 ? torc_output_pending(&output) : (size_t)(round * 13 % 700);
         size_t n_wrong = 0;
         for (size_t i = 0; i < take; i++) {
             n_wrong += output.data[output.start + i] != (uint8_t)(read + i);

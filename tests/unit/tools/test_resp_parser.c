@@ -248,11 +248,11 @@ static void expect_long(const char *front, char fill, size_t n, const char *back
                         const char *wanted)
 {
     size_t len = strlen(front) + n + strlen(back);
-    char *input = malloc(len);
+    char *input = malloc(len + 1);
     ck_assert_ptr_nonnull(input);
-    memcpy(input, front, strlen(front));
-    memset(input + strlen(front), fill, n);
-    memcpy(input + strlen(front) + n, back, strlen(back));
+    char *end = stpcpy(input, front);
+    memset(end, fill, n);
+    (void)stpcpy(end + n, back);
     static const size_t pieces[] = {4096, 65537, 1 << 30};
     for (size_t p = 0; p < sizeof pieces / sizeof pieces[0]; p++) {
         size_t cuts[64];
@@ -311,12 +311,12 @@ START_TEST(memory_of_a_wide_request_is_given_back)
     torc_resp_parser_init(&parser, MAX_BULK);
     char *input = malloc(N * 8 + 64);
     ck_assert_ptr_nonnull(input);
-    int len = sprintf(input, "*%d\r\n", N);
+    int len = snprintf(input, 64, "*%d\r\n", N);
     for (int i = 0; i < N; i++) {
-        len += sprintf(input + len, "$1\r\nx\r\n");
+        len += snprintf(input + len, 16, "$1\r\nx\r\n");
     }
     int first = len;
-    len += sprintf(input + len, "PING\r\n");
+    len += snprintf(input + len, 16, "PING\r\n");
     size_t consumed;
     enum torc_resp_outcome outcome =
         torc_resp_parse(&parser, (uint8_t *)input, (size_t)len, &consumed);

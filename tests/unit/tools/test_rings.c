@@ -326,14 +326,14 @@ END_TEST
 
 START_TEST(values_of_every_size_go_in_and_out)
 {
-    static const size_t lengths[] = {0, 1, 30, 47, 48, 49, 500, 1023, 1024, 1025, 4000, 16383,
-                                     16384, 16385, 70000, 1 << 20, 5 << 20};
+    static const size_t lengths[] = {0,    1,    30,    47,    48,    49,    500,     1023,   1024,
+                                     1025, 4000, 16383, 16384, 16385, 70000, 1 << 20, 3 << 20};
     start();
     struct torc_attachment *small = attach_with(16, 4096);
     struct torc_attachment *large = attach();
-    char *value = malloc(5 << 20);
+    char *value = malloc(3 << 20);
     ck_assert_ptr_nonnull(value);
-    for (size_t i = 0; i < 5 << 20; i++) {
+    for (size_t i = 0; i < 3 << 20; i++) {
         value[i] = (char)(i * 31 >> 3);
     }
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
@@ -377,8 +377,8 @@ START_TEST(a_client_that_takes_no_replies_stalls_alone)
     struct torc_attachment *other = attach();
     char value[900];
     memset(value, 'v', sizeof value);
-    expect_integer(other,
-                   CALL(other, TORC_OP_HSET, S("h"), S("f"), torc_slice_of(value, sizeof value)), 1);
+    expect_integer(
+        other, CALL(other, TORC_OP_HSET, S("h"), S("f"), torc_slice_of(value, sizeof value)), 1);
     const struct torc_slice strings[] = {S("h"), S("f")};
     for (int i = 0; i < N; i++) {
         submit(slow, TORC_OP_HGET, NULL, strings, 2);
@@ -405,8 +405,8 @@ START_TEST(a_client_that_stalls_for_too_long_is_cut)
     struct torc_attachment *other = attach();
     char value[900];
     memset(value, 'v', sizeof value);
-    expect_integer(other,
-                   CALL(other, TORC_OP_HSET, S("h"), S("f"), torc_slice_of(value, sizeof value)), 1);
+    expect_integer(
+        other, CALL(other, TORC_OP_HSET, S("h"), S("f"), torc_slice_of(value, sizeof value)), 1);
     const struct torc_slice strings[] = {S("h"), S("f")};
     for (int i = 0; i < 32; i++) {
         submit(slow, TORC_OP_HGET, NULL, strings, 2);
@@ -644,6 +644,48 @@ START_TEST(the_server_stops_while_clients_are_attached)
 }
 END_TEST
 
+/* A client that rings its doorbell all the time, for nothing, is not listened to for a while; its
+ * requests are served all the same. */
+START_TEST(a_doorbell_that_rings_for_nothing_is_muted)
+{
+    start();
+    struct torc_attachment *a = attach();
+    int fd = open_control();
+    struct torc_hello hello = {
+        .magic = TORC_HANDSHAKE_MAGIC,
+        .type = TORC_HELLO,
+        .version_min = 1,
+        .version_max = 1,
+    };
+    struct torc_welcome welcome;
+    struct torc_handshake_mark mark = torc_handshake_mark(TORC_MAPPED);
+    int fds[TORC_SESSION_FDS];
+    size_t len;
+    ck_assert_int_eq(torc_handshake_send(fd, &hello, sizeof hello, NULL, 0), 0);
+    int rc = torc_handshake_receive(fd, &welcome, sizeof welcome, fds, TORC_SESSION_FDS, &len);
+    ck_assert_int_eq(rc, 0);
+    ck_assert_int_eq(torc_handshake_send(fd, &mark, sizeof mark, NULL, 0), 0);
+    ck_assert_int_eq(torc_handshake_receive(fd, &mark, sizeof mark, fds, 0, &len), 0);
+    wait_for(a, "ring_sessions", 2);
+    uint64_t end = deadline();
+    while (info(a, "ring_doorbells_muted") == 0) {
+        static const uint64_t one = 1;
+        uint64_t burst_end = torc_clock_monotonic_ns() + 300000000u;
+        while (torc_clock_monotonic_ns() < burst_end) {
+            ck_assert_int_eq(write(fds[TORC_FD_DOORBELL], &one, sizeof one), sizeof one);
+        }
+        ck_assert(torc_clock_monotonic_ns() < end);
+    }
+    for (int i = 0; i < TORC_SESSION_FDS; i++) {
+        ck_assert_int_eq(close(fds[i]), 0);
+    }
+    expect_bytes(a, CALL(a, TORC_OP_ECHO, S("x")), "x");
+    ck_assert_int_eq(close(fd), 0);
+    wait_for(a, "ring_sessions", 1);
+    torc_attachment_close(a);
+}
+END_TEST
+
 /* More sessions than are kept hot, each used now and then. */
 START_TEST(many_sessions_are_all_served)
 {
@@ -717,6 +759,7 @@ int main(void)
     tcase_add_test(tcase, talk_on_the_control_socket_of_a_session_ends_it);
     tcase_add_test(tcase, a_sleeping_poller_is_woken);
     tcase_add_test(tcase, the_server_stops_while_clients_are_attached);
+    tcase_add_test(tcase, a_doorbell_that_rings_for_nothing_is_muted);
     tcase_add_test(tcase, many_sessions_are_all_served);
     tcase_add_test(tcase, rings_and_sockets_are_served_together);
     suite_add_tcase(suite, tcase);

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every op, on compact and on full hashes, over RESP2, RESP3 and the ring: the replies are those of
+a real redis-server. Prints the table that it went through."""
+
+import shutil
+import subprocess
+import sys
+
+from torcd_harness import (
+    Connection,
+    Failure,
+    Folder,
+    Ring,
+    Server,
+    parse_arguments,
+    run_tests,
+    skip,
+    wait_until,
+)
+
+ARGUMENTS = parse_arguments()
+
+BINARY = bytes(range(256))
+WIDE = [word for i in range(300) for word in (b"field%03d" % i, b"value %d" % (i * i))]
+
+# Steps run in this order, on an empty server. A set comes in any order (fields, keys).
+EXACT, ANY_ORDER, KIND_ONLY = "exact", "any order", "kind only"
+STEPS = [
+    (EXACT, ("PING",)),
+    (EXACT, ("ping", "hello")),
+    (EXACT, ("PING", "")),
+    (EXACT, ("PING", "a", "b")),
+    (EXACT, ("ECHO", BINARY)),
+    (EXACT, ("ECHO",)),
+    (EXACT, ("SELECT", 0)),
+    (EXACT, ("SELECT", 99)),
+    (EXACT, ("SELECT", "x")),
+    (EXACT, ("HSET", "h", "a", "1")),
+    (EXACT, ("HSET", "h", "a", "2", "b", "3")),
+    (EXACT, ("HSET", "h", "c", "1", "d", "2", "c", "3")),
+    (EXACT, ("HSET", "h", "", "")),
+    (EXACT, ("HSET", "h", BINARY, BINARY)),
+    (EXACT, ("HSET", "h")),
+    (EXACT, ("HSET", "h", "a")),
+    (EXACT, ("HSET", "h", "a", "1", "b")),
+    (EXACT, ("HGET", "h", "a")),
+    (EXACT, ("HGET", "h", "c")),
+    (EXACT, ("HGET", "h", "")),
+    (EXACT, ("HGET", "h", BINARY)),
+    (EXACT, ("HGET", "h", "absent")),
+    (EXACT, ("HGET", "absent", "a")),
+    (EXACT, ("HGET", "h")),
+    (EXACT, ("HGET", "h", "a", "b")),
+    (EXACT, ("HMGET", "h", "a", "absent", "b", "a", "")),
+    (EXACT, ("HMGET", "absent", "a", "b")),
+    (EXACT, ("HMGET", "h")),
+    (EXACT, ("HLEN", "h")),
+    (EXACT, ("HLEN", "absent")),
+    (EXACT, ("HLEN",)),
+    (EXACT, ("HEXISTS", "h", "a")),
+    (EXACT, ("HEXISTS", "h", "absent")),
+    (EXACT, ("HEXISTS", "absent", "a")),
+    (EXACT, ("HEXISTS", "h")),
+    (ANY_ORDER, ("HGETALL", "h")),
+    (EXACT, ("HGETALL", "absent")),
+    (EXACT, ("HGETALL",)),
+    (EXACT, ("TYPE", "h")),
+    (EXACT, ("TYPE", "absent")),
+    (EXACT, ("TYPE",)),
+    (EXACT, ("OBJECT", "ENCODING", "h")),
+    (EXACT, ("OBJECT", "encoding", "absent")),
+    (EXACT, ("OBJECT", "ENCODING")),
+    (KIND_ONLY, ("MEMORY", "USAGE", "h")),
+    (KIND_ONLY, ("MEMORY", "USAGE", "h", "SAMPLES", 0)),
+    (EXACT, ("MEMORY", "USAGE", "absent")),
+    (EXACT, ("MEMORY", "USAGE", "h", "SAMPLES", -1)),
+    (EXACT, ("MEMORY", "USAGE", "h", "SAMPLES", "x")),
+    (EXACT, ("MEMORY", "USAGE", "h", "SAMPLES")),
+    (EXACT, ("MEMORY", "USAGE", "h", "NONSENSE", 1)),
+    (EXACT, ("MEMORY", "USAGE")),
+    (EXACT, ("HDEL", "h", "a", "a", "absent")),
+    (EXACT, ("HDEL", "h", "a")),
+    (EXACT, ("HDEL", "absent", "a")),
+    (EXACT, ("HDEL", "h")),
+    (EXACT, ("HSET", "w", *WIDE)),
+    (EXACT, ("HLEN", "w")),
+    (ANY_ORDER, ("HGETALL", "w")),
+    (EXACT, ("HMGET", "w", *WIDE[0::2])),
+    (EXACT, ("HDEL", "w", *WIDE[0:400:2])),
+    (ANY_ORDER, ("HGETALL", "w")),
+    (EXACT, ("OBJECT", "ENCODING", "w")),
+    (EXACT, ("HSET", "big", "f", b"x" * 1048576)),
+    (EXACT, ("HGET", "big", "f")),
+    (EXACT, ("HSET", "big", b"n" * 70000, "v")),
+    (EXACT, ("HGET", "big", b"n" * 70000)),
+    (EXACT, ("OBJECT", "ENCODING", "big")),
+    (EXACT, ("HSET", BINARY, "f", "v")),
+    (EXACT, ("HSET", "", "f", "v")),
+    (EXACT, ("HGET", "", "f")),
+    (EXACT, ("EXISTS", "h", "h", "absent", "w", "", BINARY)),
+    (EXACT, ("EXISTS",)),
+    (EXACT, ("DBSIZE",)),
+    (EXACT, ("DBSIZE", "x")),
+    (ANY_ORDER, ("SCAN", 0, "COUNT", 1000)),
+    (ANY_ORDER, ("SCAN", 0, "COUNT", 1000, "MATCH", "[hw]")),
+    (ANY_ORDER, ("SCAN", 0, "TYPE", "hash", "COUNT", 1000)),
+    (ANY_ORDER, ("SCAN", 0, "TYPE", "string", "COUNT", 1000)),
+    (ANY_ORDER, ("SCAN", 0, "TYPE", "nonsense", "COUNT", 1000)),
+    (ANY_ORDER, ("scan", 0, "match", "\x00*", "count", 1000)),
+    (EXACT, ("SCAN", "x")),
+    (EXACT, ("SCAN", 0, "COUNT", 0)),
+    (EXACT, ("SCAN", 0, "COUNT", "x")),
+    (EXACT, ("SCAN", 0, "MATCH")),
+    (EXACT, ("SCAN", 0, "NONSENSE", 1)),
+    (EXACT, ("SCAN",)),
+    (EXACT, ("DEL", "h", "h", "absent")),
+    (EXACT, ("DEL",)),
+    (EXACT, ("DBSIZE",)),
+    (EXACT, ("FLUSHALL", "NONSENSE")),
+    (EXACT, ("FLUSHALL", "ASYNC", "SYNC")),
+    (EXACT, ("FLUSHALL", "async")),
+    (EXACT, ("DBSIZE",)),
+    (EXACT, ("HSET", "h", "a", "1")),
+    (EXACT, ("HDEL", "h", "a")),
+    (EXACT, ("EXISTS", "h")),
+    (EXACT, ("FLUSHALL", "SYNC")),
+    (EXACT, ("FLUSHALL",)),
+    (KIND_ONLY, ("INFO",)),
+    (KIND_ONLY, ("INFO", "server", "clients", "memory", "stats", "keyspace", "commandstats")),
+    (EXACT, ("INFO", "nonsense")),
+    (KIND_ONLY, ("COMMAND", "COUNT")),
+    (KIND_ONLY, ("COMMAND",)),
+    (EXACT, ("COMMAND", "DOCS", "nonsense")),
+    (EXACT, ("COMMAND", "NONSENSE")),
+    (EXACT, ("QUIT",)),
+]
+# What only the gateway has, and texts that only it makes.
+GATEWAY_STEPS = [
+    (EXACT, ("NONSENSE",)),
+    (EXACT, ("NONSENSE", "a", b"b\r\n", "x" * 200, "y")),
+    (EXACT, (b"no\r\nsense",)),
+    (EXACT, ("MEMORY",)),
+    (EXACT, ("MEMORY", "NONSENSE")),
+    (EXACT, ("OBJECT", "NONSENSE", "h")),
+    (EXACT, ("CLIENT",)),
+    (EXACT, ("CLIENT", "NONSENSE")),
+    (KIND_ONLY, ("CLIENT", "ID")),
+    (EXACT, ("CLIENT", "GETNAME")),
+    (EXACT, ("CLIENT", "SETNAME", "me")),
+    (EXACT, ("CLIENT", "GETNAME")),
+    (EXACT, ("CLIENT", "SETNAME", "a b")),
+    (EXACT, ("CLIENT", "SETNAME")),
+    (EXACT, ("CLIENT", "SETNAME", "")),
+    (EXACT, ("CLIENT", "GETNAME")),
+    (EXACT, ("CONFIG",)),
+    (EXACT, ("CONFIG", "GET")),
+    (EXACT, ("CONFIG", "NONSENSE")),
+    (EXACT, ("CONFIG", "GET", "nonsense")),
+    (EXACT, ("CONFIG", "GET", "APPENDONLY")),
+    (EXACT, ("CONFIG", "GET", "save")),
+    (EXACT, ("HELLO", 4)),
+    (EXACT, ("HELLO", "x")),
+    (EXACT, ("HELLO", 3, "NONSENSE")),
+    (EXACT, ("HELLO", 3, "SETNAME")),
+    (EXACT, ("HELLO", 3, "AUTH", "nobody", "x")),
+    (EXACT, ("HELLO", 3, "SETNAME", "a b")),
+    (EXACT, ("COMMAND", "INFO", "nonsense")),
+]
+
+
+class Redis:
+    def __init__(self, folder, *options):
+        program = shutil.which("redis-server")
+        if program is None:
+            skip("no redis-server to compare with")
+        self.path = folder + "/redis.sock"
+        command = [program, "--port", "0", "--unixsocket", self.path, "--save", ""]
+        self.process = subprocess.Popen(
+            command + ["--dir", folder, *options], stdout=subprocess.DEVNULL
+        )
+        wait_until(self._answers, "redis-server")
+
+    def _answers(self):
+        try:
+            Connection(self.path).close()
+            return True
+        except OSError:
+            return False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
+def normal(how, words, reply):
+    """The reply in the form that is compared."""
+    if how == KIND_ONLY:
+        return type(reply).__name__
+    if how == ANY_ORDER and not isinstance(reply, Failure):
+        if words[0].upper() == "SCAN":
+            return [reply[0], sorted(reply[1])]
+        return sorted(zip(reply[0::2], reply[1::2]))
+    return reply
+
+
+def show(words):
+    text = " ".join(repr(w)[1:] if isinstance(w, bytes) else str(w) for w in words)
+    return text if len(text) <= 44 else text[:41] + "..."
+
+
+def compare(steps, oracle, ours, label):
+    """Run the steps on both; every difference is printed. Returns the number of differences."""
+    wrong = 0
+    for how, words in steps:
+        if words[0] == "QUIT":
+            continue
+        wanted = normal(how, words, oracle.call(*words))
+        got = normal(how, words, ours.call(*words))
+        # Types too: a simple string is no bulk string.
+        is_right = type(wanted) is type(got) and wanted == got
+        if not is_right:
+            wrong += 1
+            print("DIFFERS %s %s: redis %.300r, torcd %.300r" % (label, show(words), wanted, got))
+    return wrong
+
+
+def quit_ends(connection):
+    assert connection.call("QUIT") == b"OK"
+    try:
+        connection.read()
+    except (EOFError, ConnectionResetError):
+        return
+    raise AssertionError("QUIT does not close")
+
+
+def check_encoding(ours, encoding):
+    ours.call("HSET", "probe", "f", "v")
+    assert ours.call("OBJECT", "ENCODING", "probe") == encoding
+    ours.call("DEL", "probe")
+
+
+def go_through(limits, encoding):
+    """All paths, with hashes that stay compact, or are full from their first field."""
+    with Folder() as folder:
+        with Redis(folder, *limits) as redis, Server(
+            ARGUMENTS.torcd, folder, *limits, "--maxmemory", "1gb"
+        ) as server:
+            wrong = 0
+            for protocol in (2, 3):
+                ours = server.connect(protocol)
+                check_encoding(ours, encoding)
+                oracle = Connection(redis.path, protocol)
+                label = "%s RESP%d" % (encoding.decode(), protocol)
+                wrong += compare(STEPS + GATEWAY_STEPS, oracle, ours, label)
+                quit_ends(ours)
+                oracle.close()
+            ring = Ring(ARGUMENTS.ring, server.control)
+            check_encoding(ring, encoding)
+            oracle = Connection(redis.path)
+            wrong += compare(STEPS, oracle, ring, encoding.decode() + " ring")
+            assert ring.call("QUIT") == b"OK"
+            oracle.close()
+            ring.close()
+            print(
+                "%-9s | RESP2 %d steps | RESP3 %d steps | ring %d steps | %d differences"
+                % (
+                    encoding.decode(),
+                    len(STEPS) + len(GATEWAY_STEPS),
+                    len(STEPS) + len(GATEWAY_STEPS),
+                    len(STEPS),
+                    wrong,
+                )
+            )
+            assert wrong == 0
+
+
+def compact_hashes_answer_as_redis():
+    limits = ("--hash-max-listpack-entries", "65535", "--hash-max-listpack-value", "32767")
+    go_through(limits, b"listpack")
+
+
+def full_hashes_answer_as_redis():
+    limits = ("--hash-max-listpack-entries", "0", "--hash-max-listpack-value", "64")
+    go_through(limits, b"hashtable")
+
+
+def every_op_of_the_table_was_in_a_step():
+    with Folder() as folder, Server(ARGUMENTS.torcd, folder) as server:
+        connection = server.connect()
+        names = {w[0].lower() for _, w in STEPS + GATEWAY_STEPS}
+        listed = {name.decode() for name in connection.call("COMMAND", "LIST")}
+        assert listed == names - {"nonsense", b"no\r\nsense"}, listed ^ names
+        connection.close()
+
+
+if __name__ == "__main__":
+    run_tests(
+        [
+            compact_hashes_answer_as_redis,
+            full_hashes_answer_as_redis,
+            every_op_of_the_table_was_in_a_step,
+        ]
+    )
+    sys.exit(0)

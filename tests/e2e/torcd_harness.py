@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests of the server share: starting it, RESP in plain Python, rings through
+ring_over_stdio, and waiting for conditions. Standard library only."""
+
+import argparse
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+# Only ends a test that would hang: generous, because sanitizers and busy machines are slow.
+DEADLINE_S = 60.0
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--torcd", required=True)
+    parser.add_argument("--ring", required=True, help="path of ring_over_stdio")
+    return parser.parse_args()
+
+
+def wait_until(condition, what):
+    """Poll until condition() is true; its value is returned."""
+    end = time.monotonic() + DEADLINE_S
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError("not in %d s: %s" % (DEADLINE_S, what))
+        time.sleep(0.002)
+
+
+def skip(reason):
+    """End with 77, a skip; where everything is required that is a failure."""
+    print("skipped: " + reason)
+    sys.exit(1 if os.environ.get("TORC_REQUIRE_ALL") == "1" else 77)
+
+
+class Simple(bytes):
+    """A simple string."""
+
+    def __repr__(self):
+        return "+" + bytes.__repr__(self)
+
+
+class Failure(bytes):
+    """An error reply."""
+
+    def __repr__(self):
+        return "-" + bytes.__repr__(self)
+
+
+class Stream:
+    """RESP2 and RESP3 over two callables."""
+
+    def __init__(self, read, write):
+        self._read = read
+        self.write = write
+        self._buffer = b""
+
+    def _fill(self):
+        data = self._read()
+        if not data:
+            raise EOFError
+        self._buffer += data
+
+    def _line(self):
+        while b"\r\n" not in self._buffer:
+            self._fill()
+        line, self._buffer = self._buffer.split(b"\r\n", 1)
+        return line
+
+    def _bytes(self, n):
+        while len(self._buffer) < n + 2:
+            self._fill()
+        data, end = self._buffer[:n], self._buffer[n : n + 2]
+        assert end == b"\r\n", end
+        self._buffer = self._buffer[n + 2 :]
+        return data
+
+    def read(self):
+        line = self._line()
+        kind, rest = line[:1], line[1:]
+        if kind == b"+":
+            return Simple(rest)
+        if kind == b"-":
+            return Failure(rest)
+        if kind == b":":
+            return int(rest)
+        if kind == b"_":
+            return None
+        if kind in b"$=":
+            n = int(rest)
+            if n < 0:
+                return None
+            data = self._bytes(n)
+            return data[4:] if kind == b"=" else data
+        if kind in b"*~":
+            n = int(rest)
+            return None if n < 0 else [self.read() for _ in range(n)]
+        if kind == b"%":
+            return [self.read() for _ in range(2 * int(rest))]
+        raise AssertionError("not RESP: %r" % line)
+
+    def call(self, *words):
+        self.write(encode(*words))
+        return self.read()
+
+
+def encode(*words):
+    out = [b"*%d\r\n" % len(words)]
+    for word in words:
+        word = word if isinstance(word, bytes) else str(word).encode()
+        out.append(b"$%d\r\n%s\r\n" % (len(word), word))
+    return b"".join(out)
+
+
+class Connection(Stream):
+    """To a Unix socket path or (host, port)."""
+
+    def __init__(self, address, protocol=2):
+        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+        self.socket = socket.socket(family, socket.SOCK_STREAM)
+        self.socket.settimeout(DEADLINE_S)
+        self.socket.connect(address)
+        Stream.__init__(self, lambda: self.socket.recv(1 << 20), self.socket.sendall)
+        if protocol == 3:
+            self.call("HELLO", 3)
+
+    def close(self):
+        self.socket.close()
+
+
+class Ring(Stream):
+    """A ring session, held by a process of its own."""
+
+    def __init__(self, program, control_path):
+        self.process = subprocess.Popen(
+            [program, control_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        out = self.process.stdout.fileno()
+        Stream.__init__(self, lambda: os.read(out, 1 << 20), self._write)
+        assert self.read() == b"attached"
+
+    def _write(self, data):
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+class Folder:
+    """A temporary folder, short enough for socket paths."""
+
+    def __init__(self):
+        self.path = tempfile.mkdtemp(prefix="torc-e2e-", dir="/tmp")
+
+    def __enter__(self):
+        return self.path
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server:
+    """A torcd that is ready when the constructor returns."""
+
+    def __init__(self, program, folder, *options, name="t", **popen):
+        self.resp = os.path.join(folder, name + ".resp")
+        self.control = os.path.join(folder, name + ".ring")
+        self.log_path = os.path.join(folder, name + ".log")
+        command = [program, "--port", "0", "--unixsocket", self.resp]
+        command += ["--control-socket", self.control, *map(str, options)]
+        self.log = open(self.log_path, "wb")
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log, **popen)
+        wait_until(self._is_ready, "server ready: " + self.log_path)
+
+    def _is_ready(self):
+        if self.process.poll() is not None:
+            raise AssertionError("server ended: " + self.text())
+        return " server: ready" in self.text()
+
+    def text(self):
+        with open(self.log_path, "rb") as f:
+            return f.read().decode(errors="replace")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(DEADLINE_S)
+            assert self.process.returncode == 0, self.text()
+        self.log.close()
+
+    def connect(self, protocol=2):
+        return Connection(self.resp, protocol)
+
+    def info(self, connection, field):
+        text = connection.call("INFO", "all").decode()
+        for line in text.split("\r\n"):
+            if line.startswith(field + ":"):
+                return line.split(":", 1)[1]
+        raise AssertionError("INFO has no " + field)
+
+    def descriptors(self):
+        return len(os.listdir("/proc/%d/fd" % self.process.pid))
+
+    def cpu_ticks(self):
+        with open("/proc/%d/stat" % self.process.pid) as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        return int(fields[11]) + int(fields[12])
+
+
+def run_tests(tests):
+    """Each is a function without arguments; prints one line for each."""
+    for test in tests:
+        test()
+        print("ok - " + test.__name__.replace("_", " "))
+        sys.stdout.flush()
