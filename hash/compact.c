@@ -53,6 +53,13 @@ static uint32_t fair_spare(size_t room, size_t count, size_t entry_bytes)
     return (uint32_t)torc_min_u64(slots, TORC_COMPACT_SPARE_MAX - 1);
 }
 
+size_t torc_compact_entry_bytes(struct torc_slice field, struct torc_slice value, bool verbatim)
+{
+    uint8_t room[TORC_CODEC_ENCODED_MAX];
+    return torc_compact_stored_bytes(torc_compact_encode(verbatim, field, room).bytes.len,
+                                     torc_compact_encode(verbatim, value, room).bytes.len);
+}
+
 size_t torc_compact_empty_bytes(void)
 {
     return TORC_COMPACT_MIN_BYTES;
@@ -106,14 +113,22 @@ size_t torc_compact_count(const uint8_t *block)
 
 /* --- reading --- */
 
-bool torc_compact_find(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                       struct torc_slice *out_value)
+/* The place of a field in directory order, and its value as stored. */
+static inline size_t locate(const uint8_t *block, uint64_t hash, const struct torc_part *field,
+                            struct torc_part *out_value)
 {
-    return torc_compact_ops()->locate(block, hash, field, out_value) != TORC_COMPACT_ABSENT;
+    return torc_compact_ops()->locate(block, hash, field->bytes, torc_compact_lead(field),
+                                      out_value);
+}
+
+bool torc_compact_find(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                       struct torc_value *out_value)
+{
+    return torc_compact_ops()->find(block, hash, field, out_value);
 }
 
 size_t torc_compact_find_many(const uint8_t *block, size_t n, const uint64_t *hashes,
-                              const struct torc_slice *fields, struct torc_slice *out_values)
+                              const struct torc_slice *fields, struct torc_value *out_values)
 {
     return torc_compact_ops()->find_many(block, n, hashes, fields, out_values);
 }
@@ -125,12 +140,23 @@ uint64_t torc_compact_entry_bounds(const uint8_t *block)
     return (first + head.entry_bytes) << 32 | first;
 }
 
-void torc_compact_at(const uint8_t *block, size_t i, struct torc_pair *out_pair)
+size_t torc_compact_entry_read(const uint8_t *entry, struct torc_pair_room *room,
+                               struct torc_pair *out_pair)
+{
+    struct torc_compact_entry stored;
+    const size_t bytes = torc_compact_entry_get(entry, &stored);
+    out_pair->field = torc_part_text(&stored.field, room->field);
+    out_pair->value = torc_part_text(&stored.value, room->value);
+    return bytes;
+}
+
+void torc_compact_at(const uint8_t *block, size_t i, struct torc_pair_room *room,
+                     struct torc_pair *out_pair)
 {
     struct torc_compact_head head = torc_compact_head_load(block);
     assert(i < head.count);
     size_t offset = torc_load_u16(block + torc_compact_offset_at(&head, i));
-    (void)torc_compact_entry_get(block + torc_compact_entries_at(&head) + offset, out_pair);
+    (void)torc_compact_entry_read(block + torc_compact_entries_at(&head) + offset, room, out_pair);
 }
 
 /* --- moving parts --- */
@@ -186,11 +212,14 @@ static void split_group(uint8_t *block, const struct torc_compact_head *head, si
 
     memset(out_counts, 0, n_parts);
     for (size_t i = 0; i < n; i++) {
-        struct torc_pair pair;
+        struct torc_compact_entry entry;
+        uint8_t room[TORC_CODEC_TEXT_MAX];
         old_prints[i] = prints[i];
         old_offsets[i] = torc_load_u16(block + torc_compact_offset_at(head, start + i));
-        (void)torc_compact_entry_get(block + torc_compact_entries_at(head) + old_offsets[i], &pair);
-        uint64_t hash = hasher(seed, pair.field.data, pair.field.len);
+        (void)torc_compact_entry_get(block + torc_compact_entries_at(head) + old_offsets[i],
+                                     &entry);
+        const struct torc_slice field = torc_part_text(&entry.field, room);
+        uint64_t hash = hasher(seed, field.data, field.len);
         parts[i] = (uint8_t)(torc_compact_group(head->groups_log2, hash) & (n_parts - 1));
         out_counts[parts[i]]++;
     }
@@ -265,18 +294,19 @@ static void shift_entries(uint8_t *block, struct torc_compact_head *head, size_t
 
 /* --- put --- */
 
-/* Give the field at `place` a value of another length. */
-static int resize_value(uint8_t *block, size_t place, struct torc_slice value)
+/* Give the field at `place` a value of another form or length. */
+static int resize_value(uint8_t *block, size_t place, const struct torc_part *value)
 {
     struct torc_compact_head head = torc_compact_head_load(block);
     const size_t at = torc_load_u16(block + torc_compact_offset_at(&head, place));
     uint8_t *entry = block + torc_compact_entries_at(&head) + at;
-    struct torc_pair old;
+    struct torc_compact_entry old;
     const size_t old_bytes = torc_compact_entry_get(entry, &old);
-    const size_t new_bytes = torc_compact_entry_bytes(old.field.len, value.len);
-    const size_t value_len_at = torc_compact_len_bytes(old.field.len);
-    const size_t old_field_at = value_len_at + torc_compact_len_bytes(old.value.len);
-    const size_t new_field_at = value_len_at + torc_compact_len_bytes(value.len);
+    const size_t field_bytes = old.field.bytes.len;
+    const size_t new_bytes = torc_compact_stored_bytes(field_bytes, value->bytes.len);
+    const size_t value_len_at = torc_compact_len_bytes(field_bytes);
+    const size_t old_field_at = value_len_at + torc_compact_len_bytes(old.value.bytes.len);
+    const size_t new_field_at = value_len_at + torc_compact_len_bytes(value->bytes.len);
 
     /* What is behind moves away before the entry grows, and follows after it shrank. */
     if (new_bytes > old_bytes) {
@@ -296,10 +326,10 @@ static int resize_value(uint8_t *block, size_t place, struct torc_slice value)
         shift_entries(block, &head, at + old_bytes, (ptrdiff_t)(new_bytes - old_bytes));
     }
     if (new_field_at != old_field_at) {
-        memmove(entry + new_field_at, entry + old_field_at, old.field.len);
+        memmove(entry + new_field_at, entry + old_field_at, field_bytes);
     }
-    (void)torc_compact_len_put(entry + value_len_at, value.len);
-    write_bytes(entry + new_field_at + old.field.len, value);
+    (void)torc_compact_len_put(entry + value_len_at, value);
+    write_bytes(entry + new_field_at + field_bytes, value->bytes);
     if (new_bytes < old_bytes) {
         shift_entries(block, &head, at + old_bytes, (ptrdiff_t)new_bytes - (ptrdiff_t)old_bytes);
     }
@@ -331,11 +361,11 @@ static size_t open_slot(uint8_t *block, struct torc_compact_head *head, uint64_t
 
 /* Append a field that is not there. */
 static int append(uint8_t *block, torc_compact_hasher *hasher, uint64_t seed, uint64_t hash,
-                  struct torc_slice field, struct torc_slice value)
+                  const struct torc_part *field, const struct torc_part *value)
 {
     struct torc_compact_head head = torc_compact_head_load(block);
     const size_t count = (size_t)head.count + 1;
-    const size_t own_bytes = torc_compact_entry_bytes(field.len, value.len);
+    const size_t own_bytes = torc_compact_stored_bytes(field->bytes.len, value->bytes.len);
     const size_t entry_bytes = head.entry_bytes + own_bytes;
     const uint32_t groups_log2 = grown_groups_log2(&head, count);
     const size_t bytes = content_bytes(groups_log2, count, entry_bytes);
@@ -366,30 +396,73 @@ static int append(uint8_t *block, torc_compact_hasher *hasher, uint64_t seed, ui
     block[torc_compact_prints_at(&head) + place] = torc_hash_fingerprint(hash);
     torc_store_u16(block + torc_compact_offset_at(&head, place), (uint16_t)head.entry_bytes);
     uint8_t *p = block + torc_compact_entries_at(&head) + head.entry_bytes;
-    p += torc_compact_len_put(p, field.len);
-    p += torc_compact_len_put(p, value.len);
-    write_bytes(p, field);
-    write_bytes(p + field.len, value);
+    p += torc_compact_len_put(p, field);
+    p += torc_compact_len_put(p, value);
+    write_bytes(p, field->bytes);
+    write_bytes(p + field->bytes.len, value->bytes);
     head.entry_bytes = (uint32_t)entry_bytes;
     torc_compact_head_store(block, &head);
     return 1;
 }
 
-/* Both forms of put, below; inlined, so that the common one passes no hasher on. */
-static inline int put(uint8_t *block, torc_compact_hasher *hasher, uint64_t seed, uint64_t hash,
-                      struct torc_slice field, struct torc_slice value)
+/* Put what is not kept like the value before it: `place` is that of the field. */
+static int change(uint8_t *block, size_t place, torc_compact_hasher *hasher, uint64_t seed,
+                  uint64_t hash, const struct torc_part *field, const struct torc_part *value)
 {
-    struct torc_slice old;
-    size_t place = torc_compact_ops()->locate(block, hash, field, &old);
-    if (place != TORC_COMPACT_ABSENT && old.len == value.len) {
-        write_bytes(block + (old.data - block), value);
-        return 0;
-    }
-    if (field.len > TORC_COMPACT_MAX_PART || value.len > TORC_COMPACT_MAX_PART) {
+    if (field->bytes.len > TORC_COMPACT_MAX_PART || value->bytes.len > TORC_COMPACT_MAX_PART) {
         return -EMSGSIZE;
     }
     return place != TORC_COMPACT_ABSENT ? resize_value(block, place, value)
                                         : append(block, hasher, seed, hash, field, value);
+}
+
+/* The same of raw text. Apart, so that the common way to here makes no parts in memory. */
+static __attribute__((noinline)) int change_raw(uint8_t *block, size_t place,
+                                                torc_compact_hasher *hasher, uint64_t seed,
+                                                uint64_t hash, struct torc_slice field,
+                                                struct torc_slice value)
+{
+    const struct torc_part raw_field = torc_part_raw(field);
+    const struct torc_part raw_value = torc_part_raw(value);
+    return change(block, place, hasher, seed, hash, &raw_field, &raw_value);
+}
+
+/* Put what may be encoded. */
+static __attribute__((noinline)) int put_candidate(uint8_t *block, torc_compact_hasher *hasher,
+                                                   uint64_t seed, uint64_t hash,
+                                                   struct torc_slice field, struct torc_slice value)
+{
+    uint8_t field_room[TORC_CODEC_ENCODED_MAX];
+    uint8_t value_room[TORC_CODEC_ENCODED_MAX];
+    const bool verbatim = torc_compact_is_verbatim(block);
+    const struct torc_part new_field = torc_compact_encode(verbatim, field, field_room);
+    const struct torc_part new_value = torc_compact_encode(verbatim, value, value_room);
+    struct torc_part old;
+    size_t place = locate(block, hash, &new_field, &old);
+    if (place != TORC_COMPACT_ABSENT && torc_part_is_like(&old, &new_value)) {
+        write_bytes(block + (old.bytes.data - block), new_value.bytes);
+        return 0;
+    }
+    return change(block, place, hasher, seed, hash, &new_field, &new_value);
+}
+
+/* Both forms of put, below; inlined, so that the common one passes no hasher on. */
+static inline __attribute__((always_inline)) int put(uint8_t *block, torc_compact_hasher *hasher,
+                                                     uint64_t seed, uint64_t hash,
+                                                     struct torc_slice field,
+                                                     struct torc_slice value)
+{
+    if (TORC_UNLIKELY(torc_codec_is_candidate(field) || torc_codec_is_candidate(value))) {
+        return put_candidate(block, hasher, seed, hash, field, value);
+    }
+    const struct torc_part raw_field = torc_part_raw(field);
+    struct torc_part old;
+    size_t place = locate(block, hash, &raw_field, &old);
+    if (place != TORC_COMPACT_ABSENT && old.form == TORC_FORM_RAW && old.bytes.len == value.len) {
+        write_bytes(block + (old.bytes.data - block), value);
+        return 0;
+    }
+    return change_raw(block, place, hasher, seed, hash, field, value);
 }
 
 int torc_compact_put_hashed(uint8_t *block, torc_compact_hasher *hasher, uint64_t seed,
@@ -425,14 +498,17 @@ static void close_slot(uint8_t *block, struct torc_compact_head *head, size_t pl
 
 int torc_compact_del(uint8_t *block, uint64_t hash, struct torc_slice field)
 {
-    struct torc_slice old_value;
-    size_t place = torc_compact_ops()->locate(block, hash, field, &old_value);
+    uint8_t field_room[TORC_CODEC_ENCODED_MAX];
+    const struct torc_part wanted =
+        torc_compact_encode(torc_compact_is_verbatim(block), field, field_room);
+    struct torc_part old_value;
+    size_t place = locate(block, hash, &wanted, &old_value);
     if (place == TORC_COMPACT_ABSENT) {
         return 0;
     }
     struct torc_compact_head head = torc_compact_head_load(block);
     const size_t at = torc_load_u16(block + torc_compact_offset_at(&head, place));
-    struct torc_pair old;
+    struct torc_compact_entry old;
     const size_t old_bytes =
         torc_compact_entry_get(block + torc_compact_entries_at(&head) + at, &old);
 
@@ -450,10 +526,10 @@ int torc_compact_del(uint8_t *block, uint64_t hash, struct torc_slice field)
 
 /* --- whole blocks --- */
 
-void torc_compact_init(uint8_t *block, size_t capacity)
+void torc_compact_init(uint8_t *block, size_t capacity, bool verbatim)
 {
     assert(capacity >= TORC_COMPACT_MIN_BYTES && capacity <= TORC_COMPACT_MAX_BYTES);
-    struct torc_compact_head head = {.capacity = (uint32_t)capacity};
+    struct torc_compact_head head = {.capacity = (uint32_t)capacity, .verbatim = verbatim};
     torc_compact_head_store(block, &head);
 }
 

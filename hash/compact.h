@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Compact hash: a small field-to-value map in one contiguous block, found by fingerprint.
- * Format: docs/formats/compact.md, version 1. Why this shape: docs/decisions/0002.
+ * Format: docs/formats/compact.md, version 2. Why this shape: docs/decisions/0002.
  *
  *   header 8 | group counts | fingerprints -> | spare | <- offsets | entries -> | slack
  *
  * The directory is grouped by hash bits independent of the fingerprint (torc_hash_group), 16 fields
  * a group on average at most (a block of up to 32 fields is one group without a count), so that a
  * hit and a miss look at one or two vectors whatever the number of fields. Entries stay in
- * insertion order; each is field length (1 or 2 bytes), value length (1 or 2), field, value. The
- * spare part lies between the fingerprints and their offsets, so that a field that is appended to a
- * block of one group moves nothing; a delete closes its gap.
+ * insertion order; each is field length (1 or 2 bytes), value length (1 or 2), field, value. Fields
+ * and values are kept as the codec (hash/codec.h) chooses, which the first byte of a length tells;
+ * a verbatim block keeps all text as it came. The spare part lies between the fingerprints and
+ * their offsets, so that a field that is appended to a block of one group moves nothing; a delete
+ * closes its gap.
  *
  * The block is plain bytes in the caller's memory: it can be moved and copied with memcpy. Nothing
  * here allocates. Every mutation either succeeds or leaves the block as it was. Borrowed slices die
@@ -21,35 +23,29 @@
 #ifndef TORC_HASH_COMPACT_H
 #define TORC_HASH_COMPACT_H
 
-#include "core/slice.h"
+#include "hash/codec.h"
 
 #define TORC_COMPACT_MAX_BYTES  65535u /* of a block, slack included */
 #define TORC_COMPACT_MAX_PART   32767u /* bytes of an encoded field or value */
 #define TORC_COMPACT_MAX_FIELDS 65535u /* what a count holds; the bytes end it earlier */
 #define TORC_COMPACT_LEN_1_MAX  107u   /* longest part whose length takes one byte */
-#define TORC_COMPACT_LEN_2_FLAG 0x80u  /* else: this | its high 7 bits, then its low 8 bits */
+#define TORC_COMPACT_VERBATIM   0x80u  /* in the first byte of a block: nothing is encoded */
 
 struct torc_pair {
     struct torc_slice field;
     struct torc_slice value;
 };
 
-/* Bytes of the length of a part in an entry. */
-static inline size_t torc_compact_len_bytes(size_t len)
-{
-    return len <= TORC_COMPACT_LEN_1_MAX ? 1 : 2;
-}
+/* Where a pair that was read is decoded to, if it has to be. */
+struct torc_pair_room {
+    uint8_t field[TORC_CODEC_TEXT_MAX];
+    uint8_t value[TORC_CODEC_TEXT_MAX];
+};
 
-/* Bytes of the entry of a field and a value of these lengths, directory not counted. A part above
- * TORC_COMPACT_MAX_PART makes it larger than any block, so that a sum of entries shows it. */
-static inline size_t torc_compact_entry_bytes(size_t field_len, size_t value_len)
-{
-    if (TORC_UNLIKELY(field_len > TORC_COMPACT_MAX_PART || value_len > TORC_COMPACT_MAX_PART)) {
-        return TORC_COMPACT_MAX_BYTES + 1;
-    }
-    return torc_compact_len_bytes(field_len) + torc_compact_len_bytes(value_len) + field_len +
-           value_len;
-}
+/* Bytes of the entry of this pair in a block that is verbatim or not, directory not counted. A part
+ * above TORC_COMPACT_MAX_PART makes it larger than any block, so that a sum of entries shows it.
+ * Cost: that of encoding both. */
+size_t torc_compact_entry_bytes(struct torc_slice field, struct torc_slice value, bool verbatim);
 
 /* The least capacity of a block; it holds nothing, or a very small field. */
 size_t torc_compact_empty_bytes(void);
@@ -68,29 +64,36 @@ size_t torc_compact_need(const uint8_t *block, size_t n_new, size_t entry_bytes)
 size_t torc_compact_grow(size_t before, size_t need);
 
 /* Format `capacity` bytes at `block` as an empty hash. capacity from torc_compact_empty_bytes() to
- * TORC_COMPACT_MAX_BYTES. */
-void torc_compact_init(uint8_t *block, size_t capacity);
+ * TORC_COMPACT_MAX_BYTES. `verbatim`: this block, and its copies, keep all text as it comes. */
+void torc_compact_init(uint8_t *block, size_t capacity, bool verbatim);
 
 size_t torc_compact_capacity(const uint8_t *block); /* bytes of the block, slack included */
 size_t torc_compact_used(
     const uint8_t *block); /* the same without slack: the least capacity for this content */
 size_t torc_compact_count(const uint8_t *block); /* fields */
 
-/* Find `field`, whose keyed hash is `hash`. True: *out_value borrows the value; its data is never
- * NULL. */
+/* True if the block keeps all text as it came. */
+static inline bool torc_compact_is_verbatim(const uint8_t *block)
+{
+    return (block[0] & TORC_COMPACT_VERBATIM) != 0;
+}
+
+/* Find `field`, whose keyed hash (always that of the text) is `hash`. True: out_value->text borrows
+ * the block or out_value->room; its data is never NULL. False: out_value->text is untouched. */
 bool torc_compact_find(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                       struct torc_slice *out_value) TORC_MUST_USE;
+                       struct torc_value *out_value) TORC_MUST_USE;
 
-/* The same for `n` fields with their hashes: out_values[i] is the value of fields[i], with data
- * NULL where there is none. Returns the number found. Cheaper than n times torc_compact_find(). */
+/* The same for `n` fields with their hashes: out_values[i] is the value of fields[i], its text with
+ * data NULL where there is none. Returns the number found. Cheaper than n times
+ * torc_compact_find(). */
 size_t torc_compact_find_many(const uint8_t *block, size_t n, const uint64_t *hashes,
-                              const struct torc_slice *fields, struct torc_slice *out_values);
+                              const struct torc_slice *fields, struct torc_value *out_values);
 
-/* Set `field` to a copy of `value`. 1 new, 0 replaced; -ENOSPC the block's capacity is too small
- * (grow with torc_compact_copy(), then again); -EMSGSIZE can never be compact (convert to a full
- * hash). On error nothing changed. `field` and `value` must not point into the block. `seed`
- * re-hashes the stored fields when groups split: `hash` must be torc_hash_slice(seed, field), and
- * so must those of the fields before. */
+/* Set `field` to a copy of `value`, encoded unless the block is verbatim. 1 new, 0 replaced;
+ * -ENOSPC the block's capacity is too small (grow with torc_compact_copy(), then again); -EMSGSIZE
+ * can never be compact (convert to a full hash). On error nothing changed. `field` and `value` must
+ * not point into the block. `seed` re-hashes the stored fields when groups split: `hash` must be
+ * torc_hash_slice(seed, field), and so must those of the fields before. */
 int torc_compact_put(uint8_t *block, uint64_t seed, uint64_t hash, struct torc_slice field,
                      struct torc_slice value) TORC_MUST_USE;
 
@@ -98,56 +101,51 @@ int torc_compact_put(uint8_t *block, uint64_t seed, uint64_t hash, struct torc_s
 int torc_compact_del(uint8_t *block, uint64_t hash, struct torc_slice field);
 
 /* Write the content of `block` into `target` with another capacity (>= torc_compact_used(block),
- * -ENOSPC otherwise; at most TORC_COMPACT_MAX_BYTES). The memory must not overlap. */
+ * -ENOSPC otherwise; at most TORC_COMPACT_MAX_BYTES); verbatim if the block is. The memory must not
+ * overlap. */
 int torc_compact_copy(const uint8_t *block, uint8_t *target, size_t capacity) TORC_MUST_USE;
 
-/* Read the length at p, in an entry; returns its bytes. */
-static inline size_t torc_compact_len_get(const uint8_t *p, size_t *out_len)
-{
-    if (TORC_LIKELY(p[0] < TORC_COMPACT_LEN_2_FLAG)) {
-        *out_len = p[0];
-        return 1;
-    }
-    *out_len = (size_t)(p[0] & ~TORC_COMPACT_LEN_2_FLAG) << 8 | p[1];
-    return 2;
-}
-
-/* Read the entry at `entry`; returns its bytes. */
-static inline size_t torc_compact_entry_get(const uint8_t *entry, struct torc_pair *out_pair)
-{
-    size_t field_len;
-    size_t value_len;
-    const uint8_t *p = entry;
-    p += torc_compact_len_get(p, &field_len);
-    p += torc_compact_len_get(p, &value_len);
-    out_pair->field = torc_slice_of(p, field_len);
-    out_pair->value = torc_slice_of(p + field_len, value_len);
-    return (size_t)(p - entry) + field_len + value_len;
-}
+/* Read the entry at `entry`, whatever it holds; returns its bytes. Text that is encoded is decoded
+ * into `room`, other text borrows the entry. */
+size_t torc_compact_entry_read(const uint8_t *entry, struct torc_pair_room *room,
+                               struct torc_pair *out_pair);
 
 /* Where the entries lie: first byte, and behind the last in the upper half. */
 uint64_t torc_compact_entry_bounds(const uint8_t *block);
 
 /* Walk in insertion order: *position starts at 0 and belongs to the walk; false at the end. Slices
- * borrow the block; data is never NULL. Inline: about 25 instructions a field. */
+ * borrow the block or `room`; data is never NULL. Inline: about 25 instructions a field of short
+ * raw text. */
 static inline bool torc_compact_next(const uint8_t *block, uint64_t *position,
-                                     struct torc_pair *out_pair)
+                                     struct torc_pair_room *room, struct torc_pair *out_pair)
 {
     uint64_t bounds = *position != 0 ? *position : torc_compact_entry_bounds(block);
     uint32_t at = (uint32_t)bounds;
     if (at == bounds >> 32) {
         return false;
     }
-    *position = bounds + torc_compact_entry_get(block + at, out_pair);
+    const uint8_t *entry = block + at;
+    size_t bytes;
+    if (TORC_LIKELY(entry[0] <= TORC_COMPACT_LEN_1_MAX && entry[1] <= TORC_COMPACT_LEN_1_MAX)) {
+        out_pair->field = torc_slice_of(entry + 2, entry[0]);
+        out_pair->value = torc_slice_of(entry + 2 + entry[0], entry[1]);
+        bytes = 2 + (size_t)entry[0] + entry[1];
+    } else {
+        bytes = torc_compact_entry_read(entry, room, out_pair);
+    }
+    *position = bounds + bytes;
     return true;
 }
 
-/* The i-th field in directory order (i < count), for random picks. O(1). */
-void torc_compact_at(const uint8_t *block, size_t i, struct torc_pair *out_pair);
+/* The i-th field in directory order (i < count), for random picks; `room` as in
+ * torc_compact_next(). O(1). */
+void torc_compact_at(const uint8_t *block, size_t i, struct torc_pair_room *room,
+                     struct torc_pair *out_pair);
 
-/* Full walk of all invariants of a block that lies in `bytes` readable bytes; safe on any bytes. 0
- * or -EBADMSG; then *out_why (may be NULL) is a static text. After 0 every other function is safe
- * on the block. Cost: hashes each field, compares it with the fields of its group. */
+/* Full walk of all invariants of a block that lies in `bytes` readable bytes, also that every part
+ * is kept the one way the codec would keep it; safe on any bytes. 0 or -EBADMSG; then *out_why (may
+ * be NULL) is a static text. After 0 every other function is safe on the block. Cost: hashes each
+ * field, compares it with the fields of its group. */
 int torc_compact_check(const uint8_t *block, size_t bytes, uint64_t seed,
                        const char **out_why) TORC_MUST_USE;
 

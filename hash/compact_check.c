@@ -16,34 +16,45 @@ static int bad(const char **out_why, const char *why)
     return -EBADMSG;
 }
 
-/* Read the length at *at (below `end`) and step over it. False: cut off, a reserved code, or two
- * bytes for what fits one. */
-static bool read_len(const uint8_t *entries, size_t end, size_t *at, size_t *out_len)
+/* Read the length at *at (below `end`) and step over it. False: cut off, a code that is reserved,
+ * or two bytes for what fits one. */
+static bool read_len(const uint8_t *entries, size_t end, size_t *at, struct torc_part *out_part)
 {
     uint8_t first = entries[*at];
-    if (first >= TORC_COMPACT_CODE_FIRST && first < TORC_COMPACT_LEN_2_FLAG) {
+    if (first >= TORC_COMPACT_CODE_LIMIT && first < TORC_COMPACT_LEN_2_FLAG) {
         return false;
     }
     if (first >= TORC_COMPACT_LEN_2_FLAG && end - *at < 2) {
         return false;
     }
-    size_t size = torc_compact_len_get(entries + *at, out_len);
+    size_t size = torc_compact_len_get(entries + *at, out_part);
     *at += size;
-    return size == torc_compact_len_bytes(*out_len);
+    return size == torc_compact_len_bytes(out_part->bytes.len);
 }
 
 /* Read the entry at *at (below `end`) and step over it. */
-static bool read_entry(const uint8_t *entries, size_t end, size_t *at, struct torc_slice *out_field)
+static bool read_entry(const uint8_t *entries, size_t end, size_t *at,
+                       struct torc_compact_entry *out_entry)
 {
-    size_t field_len;
-    size_t value_len;
-    if (!read_len(entries, end, at, &field_len) || *at == end ||
-        !read_len(entries, end, at, &value_len) || field_len + value_len > end - *at) {
+    const size_t from = *at;
+    if (!read_len(entries, end, at, &out_entry->field) || *at == end ||
+        !read_len(entries, end, at, &out_entry->value) ||
+        out_entry->field.bytes.len + out_entry->value.bytes.len > end - *at) {
         return false;
     }
-    *out_field = torc_slice_of(entries + *at, field_len);
-    *at += field_len + value_len;
+    *at = from + torc_compact_entry_get(entries + from, out_entry);
     return true;
+}
+
+/* Whether a part is kept as the block would keep its text: there is one way, or a lookup, which
+ * knows one, would not find it. */
+static bool is_kept_right(bool verbatim, const struct torc_part *part)
+{
+    uint8_t room[TORC_CODEC_ENCODED_MAX];
+    if (part->form != TORC_FORM_RAW) {
+        return !verbatim && torc_codec_is_canonical(part->form, part->bytes.data);
+    }
+    return torc_compact_encode(verbatim, part->bytes, room).form == TORC_FORM_RAW;
 }
 
 static const char *check_head(const uint8_t *block, size_t bytes,
@@ -53,7 +64,7 @@ static const char *check_head(const uint8_t *block, size_t bytes,
         return "compact: shorter than the least block";
     }
     struct torc_compact_head head = torc_compact_head_load(block);
-    if (block[0] >> 4 != TORC_COMPACT_FORM_PLAIN) {
+    if ((block[0] >> 4 & TORC_COMPACT_FORM_MASK) != TORC_COMPACT_FORM_PLAIN) {
         return "compact: unknown form";
     }
     if (head.capacity < TORC_COMPACT_MIN_BYTES || head.capacity > bytes) {
@@ -115,13 +126,19 @@ int torc_compact_check_hashed(const uint8_t *block, size_t bytes, torc_compact_h
     /* As many slots as entries, and a slot for each entry: so every slot is the slot of one entry,
      * and its offset is good. */
     const uint8_t *entries = block + torc_compact_entries_at(&head);
-    struct torc_slice field;
+    struct torc_compact_entry entry;
+    uint8_t room[TORC_CODEC_TEXT_MAX];
     size_t n = 0;
     for (size_t at = 0; at < head.entry_bytes; n++) {
         const size_t entry_at = at;
-        if (n == head.count || !read_entry(entries, head.entry_bytes, &at, &field)) {
+        if (n == head.count || !read_entry(entries, head.entry_bytes, &at, &entry)) {
             return bad(out_why, "compact: broken entry, or more of them than the count");
         }
+        if (!is_kept_right(head.verbatim, &entry.field) ||
+            !is_kept_right(head.verbatim, &entry.value)) {
+            return bad(out_why, "compact: a part is not kept in its one form");
+        }
+        const struct torc_slice field = torc_part_text(&entry.field, room);
         if (!has_slot(block, &head, hasher(seed, field.data, field.len), entry_at)) {
             return bad(out_why, "compact: an entry is not in its group of the directory");
         }
@@ -133,10 +150,12 @@ int torc_compact_check_hashed(const uint8_t *block, size_t bytes, torc_compact_h
     /* A field that is there twice shows when the later one is looked up and the other is found. */
     for (size_t at = 0; at < head.entry_bytes;) {
         const size_t entry_at = at;
-        struct torc_slice value;
-        (void)read_entry(entries, head.entry_bytes, &at, &field);
+        struct torc_part value;
+        (void)read_entry(entries, head.entry_bytes, &at, &entry);
+        const struct torc_slice field = torc_part_text(&entry.field, room);
         size_t place =
-            torc_compact_ops()->locate(block, hasher(seed, field.data, field.len), field, &value);
+            torc_compact_ops()->locate(block, hasher(seed, field.data, field.len),
+                                       entry.field.bytes, torc_compact_lead(&entry.field), &value);
         if (place == TORC_COMPACT_ABSENT ||
             torc_load_u16(block + torc_compact_offset_at(&head, place)) != entry_at) {
             return bad(out_why, "compact: a field is there twice");

@@ -28,7 +28,8 @@
 #define NOINLINE static __attribute__((noinline))
 
 /* The two cases of a lookup. The common one needs no register beyond those that a call may use and
- * calls nothing: names of up to 16 bytes in groups of up to 32 fields. The other does the rest. */
+ * calls nothing: names stored in up to 16 bytes in groups of up to 32 fields. The other does the
+ * rest. */
 #define SHORT_NAME_MAX  16u
 #define SMALL_GROUP_MAX 32u
 
@@ -97,42 +98,85 @@ INLINE const uint8_t *entry_at(const uint8_t *entries, size_t place)
     return entries + torc_load_u16(entries + 2 * (ptrdiff_t)~place);
 }
 
-/* Find a short name in a small group: its place, or TORC_COMPACT_ABSENT. */
-INLINE size_t search_common(struct group group, uint64_t hash, struct torc_slice field,
-                            match_fn *match, struct torc_slice *out_value)
+/* Find a short name in a small group: its entry, or NULL. */
+INLINE const uint8_t *search_common(struct group group, uint64_t hash, struct torc_slice field,
+                                    uint8_t lead, match_fn *match, size_t *out_place)
 {
     const uint8_t print = torc_hash_fingerprint(hash);
     uint32_t matches = match(group.prints + group.first, group.n, print);
     for (; matches != 0; matches &= matches - 1) {
-        /* A length of one byte is that byte; that of the value is stepped over without a branch. */
+        /* A field this short has a length of one byte, which tells its form, too; that of the value
+         * is stepped over without a branch. */
         const size_t place = group.first + (size_t)__builtin_ctz(matches);
         const uint8_t *entry = entry_at(group.entries, place);
-        size_t value_len = entry[1];
-        const uint8_t *name = entry + 2 + (value_len >> 7);
-        if (TORC_LIKELY(entry[0] == field.len && short_names_equal(name, field.data, field.len))) {
-            if (TORC_UNLIKELY(value_len >= TORC_COMPACT_LEN_2_FLAG)) {
-                (void)torc_compact_len_get(entry + 1, &value_len);
-            }
-            *out_value = torc_slice_of(name + field.len, value_len);
-            return place;
+        const uint8_t *name = entry + 2 + (entry[1] >> 7);
+        if (TORC_LIKELY(entry[0] == lead && short_names_equal(name, field.data, field.len))) {
+            *out_place = place;
+            return entry;
         }
     }
-    return TORC_COMPACT_ABSENT;
+    return NULL;
+}
+
+/* The value of an entry whose field takes `field_bytes`, as stored; its length is behind one of one
+ * byte. */
+INLINE void get_value(const uint8_t *entry, size_t field_bytes, struct torc_part *out_value)
+{
+    const size_t len_bytes = torc_compact_len_get(entry + 1, out_value);
+    out_value->bytes.data = entry + 1 + len_bytes + field_bytes;
+}
+
+/* The same as text, of a value that is long or encoded. */
+NOINLINE bool give_rare_text(const uint8_t *entry, size_t field_bytes, struct torc_value *out_value)
+{
+    struct torc_part value;
+    get_value(entry, field_bytes, &value);
+    out_value->text = torc_part_text(&value, out_value->room);
+    return true;
+}
+
+/* Find a short raw name in a small group, and the text of its value. */
+INLINE bool find_common(struct group group, uint64_t hash, struct torc_slice field, match_fn *match,
+                        struct torc_value *out_value)
+{
+    size_t place;
+    const uint8_t *entry = search_common(group, hash, field, (uint8_t)field.len, match, &place);
+    if (entry == NULL) {
+        return false;
+    }
+    if (TORC_UNLIKELY(entry[1] > TORC_COMPACT_LEN_1_MAX)) {
+        return give_rare_text(entry, field.len, out_value);
+    }
+    out_value->text = torc_slice_of(entry + 2 + field.len, entry[1]);
+    return true;
+}
+
+INLINE size_t locate_common(struct group group, uint64_t hash, struct torc_slice field,
+                            uint8_t lead, match_fn *match, struct torc_part *out_value)
+{
+    size_t place;
+    const uint8_t *entry = search_common(group, hash, field, lead, match, &place);
+    if (entry == NULL) {
+        return TORC_COMPACT_ABSENT;
+    }
+    get_value(entry, field.len, out_value);
+    return place;
 }
 
 /* The same for any name and any group. */
-INLINE size_t search_any(struct group group, uint64_t hash, struct torc_slice field,
-                         match_fn *match, struct torc_slice *out_value)
+INLINE size_t search_any(struct group group, uint64_t hash, struct torc_slice field, uint8_t lead,
+                         match_fn *match, struct torc_part *out_value)
 {
     const uint8_t print = torc_hash_fingerprint(hash);
     for (size_t i = 0; i < group.n; i += 32) {
         uint32_t matches = match(group.prints + group.first + i, group.n - i, print);
         for (; matches != 0; matches &= matches - 1) {
             size_t place = group.first + i + (size_t)__builtin_ctz(matches);
-            struct torc_pair pair;
-            (void)torc_compact_entry_get(entry_at(group.entries, place), &pair);
-            if (torc_slice_equal(pair.field, field)) {
-                *out_value = pair.value;
+            struct torc_compact_entry stored;
+            const uint8_t *entry = entry_at(group.entries, place);
+            (void)torc_compact_entry_get(entry, &stored);
+            if (entry[0] == lead && torc_slice_equal(stored.field.bytes, field)) {
+                *out_value = stored.value;
                 return place;
             }
         }
@@ -140,27 +184,48 @@ INLINE size_t search_any(struct group group, uint64_t hash, struct torc_slice fi
     return TORC_COMPACT_ABSENT;
 }
 
-typedef size_t locate_fn(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                         struct torc_slice *out_value);
+typedef size_t locate_fn(const uint8_t *block, uint64_t hash, struct torc_slice field, uint8_t lead,
+                         struct torc_part *out_value);
+typedef bool find_fn(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                     struct torc_value *out_value);
 
-/* One field of many, in its group: 1 found, 0 absent and *out_value has no data. */
-INLINE size_t search_next(const uint8_t *block, struct group group, uint64_t hash,
-                          struct torc_slice field, match_fn *match, locate_fn *locate_any,
-                          struct torc_slice *out_value)
+/* Is this a name for find_common(), in a small group? */
+INLINE bool is_common(struct torc_slice field)
 {
-    *out_value = (struct torc_slice){.data = NULL, .len = 0};
-    size_t place = TORC_UNLIKELY(field.len > SHORT_NAME_MAX || group.n > SMALL_GROUP_MAX)
-                       ? locate_any(block, hash, field, out_value)
-                       : search_common(group, hash, field, match, out_value);
-    return place != TORC_COMPACT_ABSENT;
+    return field.len <= SHORT_NAME_MAX && !torc_codec_is_candidate(field);
+}
+
+/* torc_compact_find() for names that are long, or that may be encoded in the block. */
+INLINE bool find_by_part(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                         locate_fn *locate, struct torc_value *out_value)
+{
+    uint8_t room[TORC_CODEC_ENCODED_MAX];
+    const struct torc_part part = torc_compact_encode(torc_compact_is_verbatim(block), field, room);
+    struct torc_part value;
+    if (locate(block, hash, part.bytes, torc_compact_lead(&part), &value) == TORC_COMPACT_ABSENT) {
+        return false;
+    }
+    out_value->text = torc_part_text(&value, out_value->room);
+    return true;
+}
+
+/* One field of many, in its group: 1 found, 0 absent and *out_value has no text. */
+INLINE size_t find_next(const uint8_t *block, struct group group, uint64_t hash,
+                        struct torc_slice field, match_fn *match, find_fn *find_any,
+                        struct torc_value *out_value)
+{
+    out_value->text = (struct torc_slice){.data = NULL, .len = 0};
+    return TORC_LIKELY(is_common(field) && group.n <= SMALL_GROUP_MAX)
+               ? find_common(group, hash, field, match, out_value)
+               : find_any(block, hash, field, out_value);
 }
 
 /* torc_compact_find_many(). What one lookup computes anew is computed once here: the places of the
  * block, and where each group begins, unless there are far more groups than fields to find. */
 INLINE size_t search_many(const uint8_t *block, size_t n, const uint64_t *hashes,
                           const struct torc_slice *fields, match_fn *match,
-                          count_before_fn *count_before, locate_fn *locate_any,
-                          struct torc_slice *out_values)
+                          count_before_fn *count_before, find_fn *find_any,
+                          struct torc_value *out_values)
 {
     const struct torc_compact_head head = torc_compact_head_load(block);
     size_t n_found = 0;
@@ -168,7 +233,7 @@ INLINE size_t search_many(const uint8_t *block, size_t n, const uint64_t *hashes
         const struct group group = only_group(block, head);
         for (size_t i = 0; i < n; i++) {
             n_found +=
-                search_next(block, group, hashes[i], fields[i], match, locate_any, &out_values[i]);
+                find_next(block, group, hashes[i], fields[i], match, find_any, &out_values[i]);
         }
         return n_found;
     }
@@ -178,8 +243,8 @@ INLINE size_t search_many(const uint8_t *block, size_t n, const uint64_t *hashes
     const uint8_t *counts = block + TORC_COMPACT_HEAD_BYTES;
     if (n_groups > SUMMED_GROUPS_MAX || n_groups > 4 * n) {
         for (size_t i = 0; i < n; i++) {
-            n_found += search_next(block, group_of(block, head, hashes[i], count_before), hashes[i],
-                                   fields[i], match, locate_any, &out_values[i]);
+            n_found += find_next(block, group_of(block, head, hashes[i], count_before), hashes[i],
+                                 fields[i], match, find_any, &out_values[i]);
         }
         return n_found;
     }
@@ -196,8 +261,7 @@ INLINE size_t search_many(const uint8_t *block, size_t n, const uint64_t *hashes
         const size_t number = torc_compact_group(head.groups_log2, hashes[i]);
         group.first = firsts[number];
         group.n = counts[number];
-        n_found +=
-            search_next(block, group, hashes[i], fields[i], match, locate_any, &out_values[i]);
+        n_found += find_next(block, group, hashes[i], fields[i], match, find_any, &out_values[i]);
     }
     return n_found;
 }
@@ -233,44 +297,74 @@ static void shift_scalar(uint8_t *offsets, size_t n, uint16_t above, uint16_t de
 }
 
 NOINLINE size_t locate_any_scalar(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                                  struct torc_slice *out_value)
+                                  uint8_t lead, struct torc_part *out_value)
 {
     struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_scalar);
-    return search_any(group, hash, field, match_scalar, out_value);
+    return search_any(group, hash, field, lead, match_scalar, out_value);
 }
 
 NOINLINE size_t locate_grouped_scalar(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                                      struct torc_slice *out_value)
+                                      uint8_t lead, struct torc_part *out_value)
 {
     struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_scalar);
     if (TORC_UNLIKELY(group.n > SMALL_GROUP_MAX)) {
-        return locate_any_scalar(block, hash, field, out_value);
+        return locate_any_scalar(block, hash, field, lead, out_value);
     }
-    return search_common(group, hash, field, match_scalar, out_value);
+    return locate_common(group, hash, field, lead, match_scalar, out_value);
 }
 
 static size_t locate_scalar(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                            struct torc_slice *out_value)
+                            uint8_t lead, struct torc_part *out_value)
 {
     const struct torc_compact_head head = torc_compact_head_load(block);
     if (TORC_UNLIKELY(field.len > SHORT_NAME_MAX)) {
-        return locate_any_scalar(block, hash, field, out_value);
+        return locate_any_scalar(block, hash, field, lead, out_value);
     }
     if (head.groups_log2 != 0 || TORC_UNLIKELY(head.count > SMALL_GROUP_MAX)) {
-        return locate_grouped_scalar(block, hash, field, out_value);
+        return locate_grouped_scalar(block, hash, field, lead, out_value);
     }
-    return search_common(only_group(block, head), hash, field, match_scalar, out_value);
+    return locate_common(only_group(block, head), hash, field, lead, match_scalar, out_value);
+}
+
+NOINLINE bool find_any_scalar(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                              struct torc_value *out_value)
+{
+    return find_by_part(block, hash, field, locate_scalar, out_value);
+}
+
+NOINLINE bool find_grouped_scalar(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                                  struct torc_value *out_value)
+{
+    struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_scalar);
+    if (TORC_UNLIKELY(group.n > SMALL_GROUP_MAX)) {
+        return find_any_scalar(block, hash, field, out_value);
+    }
+    return find_common(group, hash, field, match_scalar, out_value);
+}
+
+static bool find_scalar(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                        struct torc_value *out_value)
+{
+    const struct torc_compact_head head = torc_compact_head_load(block);
+    if (TORC_UNLIKELY(!is_common(field))) {
+        return find_any_scalar(block, hash, field, out_value);
+    }
+    if (head.groups_log2 != 0 || TORC_UNLIKELY(head.count > SMALL_GROUP_MAX)) {
+        return find_grouped_scalar(block, hash, field, out_value);
+    }
+    return find_common(only_group(block, head), hash, field, match_scalar, out_value);
 }
 
 static size_t find_many_scalar(const uint8_t *block, size_t n, const uint64_t *hashes,
-                               const struct torc_slice *fields, struct torc_slice *out_values)
+                               const struct torc_slice *fields, struct torc_value *out_values)
 {
-    return search_many(block, n, hashes, fields, match_scalar, count_before_scalar,
-                       locate_any_scalar, out_values);
+    return search_many(block, n, hashes, fields, match_scalar, count_before_scalar, find_any_scalar,
+                       out_values);
 }
 
 static const struct torc_compact_ops ops_scalar = {
     .name = "scalar",
+    .find = find_scalar,
     .find_many = find_many_scalar,
     .locate = locate_scalar,
     .count_before = count_before_scalar,
@@ -345,44 +439,74 @@ static void shift_sse2(uint8_t *offsets, size_t n, uint16_t above, uint16_t delt
 }
 
 NOINLINE size_t locate_any_sse2(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                                struct torc_slice *out_value)
+                                uint8_t lead, struct torc_part *out_value)
 {
     struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_sse2);
-    return search_any(group, hash, field, match_sse2, out_value);
+    return search_any(group, hash, field, lead, match_sse2, out_value);
 }
 
 NOINLINE size_t locate_grouped_sse2(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                                    struct torc_slice *out_value)
+                                    uint8_t lead, struct torc_part *out_value)
 {
     struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_sse2);
     if (TORC_UNLIKELY(group.n > SMALL_GROUP_MAX)) {
-        return locate_any_sse2(block, hash, field, out_value);
+        return locate_any_sse2(block, hash, field, lead, out_value);
     }
-    return search_common(group, hash, field, match_sse2, out_value);
+    return locate_common(group, hash, field, lead, match_sse2, out_value);
 }
 
 static size_t locate_sse2(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                          struct torc_slice *out_value)
+                          uint8_t lead, struct torc_part *out_value)
 {
     const struct torc_compact_head head = torc_compact_head_load(block);
     if (TORC_UNLIKELY(field.len > SHORT_NAME_MAX)) {
-        return locate_any_sse2(block, hash, field, out_value);
+        return locate_any_sse2(block, hash, field, lead, out_value);
     }
     if (head.groups_log2 != 0 || TORC_UNLIKELY(head.count > SMALL_GROUP_MAX)) {
-        return locate_grouped_sse2(block, hash, field, out_value);
+        return locate_grouped_sse2(block, hash, field, lead, out_value);
     }
-    return search_common(only_group(block, head), hash, field, match_sse2, out_value);
+    return locate_common(only_group(block, head), hash, field, lead, match_sse2, out_value);
+}
+
+NOINLINE bool find_any_sse2(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                            struct torc_value *out_value)
+{
+    return find_by_part(block, hash, field, locate_sse2, out_value);
+}
+
+NOINLINE bool find_grouped_sse2(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                                struct torc_value *out_value)
+{
+    struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_sse2);
+    if (TORC_UNLIKELY(group.n > SMALL_GROUP_MAX)) {
+        return find_any_sse2(block, hash, field, out_value);
+    }
+    return find_common(group, hash, field, match_sse2, out_value);
+}
+
+static bool find_sse2(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                      struct torc_value *out_value)
+{
+    const struct torc_compact_head head = torc_compact_head_load(block);
+    if (TORC_UNLIKELY(!is_common(field))) {
+        return find_any_sse2(block, hash, field, out_value);
+    }
+    if (head.groups_log2 != 0 || TORC_UNLIKELY(head.count > SMALL_GROUP_MAX)) {
+        return find_grouped_sse2(block, hash, field, out_value);
+    }
+    return find_common(only_group(block, head), hash, field, match_sse2, out_value);
 }
 
 static size_t find_many_sse2(const uint8_t *block, size_t n, const uint64_t *hashes,
-                             const struct torc_slice *fields, struct torc_slice *out_values)
+                             const struct torc_slice *fields, struct torc_value *out_values)
 {
-    return search_many(block, n, hashes, fields, match_sse2, count_before_sse2, locate_any_sse2,
+    return search_many(block, n, hashes, fields, match_sse2, count_before_sse2, find_any_sse2,
                        out_values);
 }
 
 static const struct torc_compact_ops ops_sse2 = {
     .name = "sse2",
+    .find = find_sse2,
     .find_many = find_many_sse2,
     .locate = locate_sse2,
     .count_before = count_before_sse2_call,
@@ -411,16 +535,22 @@ static const struct torc_compact_ops *choose(void)
     return ops;
 }
 
+static bool find_first(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                       struct torc_value *out_value)
+{
+    return choose()->find(block, hash, field, out_value);
+}
+
 static size_t find_many_first(const uint8_t *block, size_t n, const uint64_t *hashes,
-                              const struct torc_slice *fields, struct torc_slice *out_values)
+                              const struct torc_slice *fields, struct torc_value *out_values)
 {
     return choose()->find_many(block, n, hashes, fields, out_values);
 }
 
 static size_t locate_first(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                           struct torc_slice *out_value)
+                           uint8_t lead, struct torc_part *out_value)
 {
-    return choose()->locate(block, hash, field, out_value);
+    return choose()->locate(block, hash, field, lead, out_value);
 }
 
 static size_t count_before_first(const uint8_t *counts, size_t group)
@@ -435,6 +565,7 @@ static void shift_first(uint8_t *offsets, size_t n, uint16_t above, uint16_t del
 
 static const struct torc_compact_ops ops_first = {
     .name = "not chosen yet",
+    .find = find_first,
     .find_many = find_many_first,
     .locate = locate_first,
     .count_before = count_before_first,

@@ -10,20 +10,26 @@
 #include <stdatomic.h>
 
 #include "core/cpu.h"
-#include "core/slice.h"
+#include "hash/codec.h"
 
 #define TORC_COMPACT_ABSENT SIZE_MAX
 
 struct torc_compact_ops {
     const char *name;
 
+    /* torc_compact_find(). */
+    bool (*find)(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                 struct torc_value *out_value);
+
     /* torc_compact_find_many(). */
     size_t (*find_many)(const uint8_t *block, size_t n, const uint64_t *hashes,
-                        const struct torc_slice *fields, struct torc_slice *out_values);
+                        const struct torc_slice *fields, struct torc_value *out_values);
 
-    /* The place of `field` in directory order and its value, or TORC_COMPACT_ABSENT. */
-    size_t (*locate)(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                     struct torc_slice *out_value);
+    /* The place of a field in directory order and its value as stored, or TORC_COMPACT_ABSENT and
+     * *out_value is untouched. The field is given as it is stored: its bytes, and the first byte of
+     * their length (torc_compact_lead()), apart so that all of it travels in registers. */
+    size_t (*locate)(const uint8_t *block, uint64_t hash, struct torc_slice field, uint8_t lead,
+                     struct torc_part *out_value);
 
     /* Fields in the groups before `group`: the sum of counts[0..group). `group` is below the number
      * of groups. */

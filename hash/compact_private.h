@@ -19,7 +19,8 @@
 #include "core/hashing.h"
 #include "hash/compact.h"
 
-#define TORC_COMPACT_FORM_PLAIN 1u /* high half of the first byte */
+#define TORC_COMPACT_FORM_PLAIN 1u    /* first byte: bits 4 to 6, below TORC_COMPACT_VERBATIM */
+#define TORC_COMPACT_FORM_MASK  0x07u /* of these bits */
 #define TORC_COMPACT_HEAD_BYTES 8u
 #define TORC_COMPACT_SLOT_BYTES 3u /* of the directory, per field */
 #define TORC_COMPACT_SPARE_MAX  255u
@@ -28,7 +29,11 @@
 #define TORC_COMPACT_ONE_GROUP  32u   /* fields that need no groups */
 #define TORC_COMPACT_MEAN_MAX   16u   /* fields in a group on average, above: more groups */
 #define TORC_COMPACT_MEAN_MIN   4u    /* the same, below: fewer groups */
-#define TORC_COMPACT_CODE_FIRST 0x6cu /* length bytes kept for the value codec, to 0x7f */
+#define TORC_COMPACT_CODE_FIRST 0x6cu /* this + form: the length byte of a part that is encoded */
+#define TORC_COMPACT_CODE_LIMIT                                                                    \
+    (TORC_COMPACT_CODE_FIRST + TORC_FORM_COUNT) /* not used, to 0x7f                               \
+                                                 */
+#define TORC_COMPACT_LEN_2_FLAG 0x80u /* a long part: this | high 7 bits of its length, low 8 */
 
 /* A lookup loads 16 fingerprints however few there are, so a block is never smaller than the header
  * and one such load. */
@@ -41,6 +46,7 @@ struct torc_compact_head {
     uint32_t capacity;    /* bytes of the block */
     uint32_t count;       /* fields */
     uint32_t entry_bytes;
+    bool verbatim; /* nothing is encoded */
 };
 
 static inline struct torc_compact_head torc_compact_head_load(const uint8_t *block)
@@ -52,6 +58,7 @@ static inline struct torc_compact_head torc_compact_head_load(const uint8_t *blo
         .capacity = (uint32_t)(word >> 16) & 0xffffu,
         .count = (uint32_t)(word >> 32) & 0xffffu,
         .entry_bytes = (uint32_t)(word >> 48),
+        .verbatim = (word & TORC_COMPACT_VERBATIM) != 0,
     };
 }
 
@@ -63,7 +70,8 @@ static inline void torc_compact_head_store(uint8_t *block, const struct torc_com
     word = word << 16 | head->count;
     word = word << 16 | head->capacity;
     word = word << 8 | head->spare;
-    word = word << 8 | TORC_COMPACT_FORM_PLAIN << 4 | head->groups_log2;
+    word = word << 8 | (head->verbatim ? TORC_COMPACT_VERBATIM : 0) | TORC_COMPACT_FORM_PLAIN << 4 |
+           head->groups_log2;
     torc_store_u64(block, word);
 }
 
@@ -99,16 +107,86 @@ static inline uint32_t torc_compact_group(uint32_t groups_log2, uint64_t hash)
     return torc_hash_group(hash) << (32 - TORC_COMPACT_GROUP_BITS) >> (32 - groups_log2);
 }
 
-/* Write a length at p; returns its bytes. */
-static inline size_t torc_compact_len_put(uint8_t *p, size_t len)
+/* --- parts and entries as they are stored --- */
+
+/* How `text` is kept in a block: `room` as in torc_codec_encode(). */
+static inline struct torc_part torc_compact_encode(bool verbatim, struct torc_slice text,
+                                                   uint8_t *room)
 {
-    if (len <= TORC_COMPACT_LEN_1_MAX) {
-        p[0] = (uint8_t)len;
+    return verbatim ? torc_part_raw(text) : torc_codec_encode(text, room);
+}
+
+/* Bytes of the length of a part that takes `len` bytes. (A part that is encoded is short, and so is
+ * its length.) */
+static inline size_t torc_compact_len_bytes(size_t len)
+{
+    return len <= TORC_COMPACT_LEN_1_MAX ? 1 : 2;
+}
+
+/* Bytes of an entry whose parts take so many; above any block if one of them can be in none. */
+static inline size_t torc_compact_stored_bytes(size_t field_len, size_t value_len)
+{
+    if (TORC_UNLIKELY(field_len > TORC_COMPACT_MAX_PART || value_len > TORC_COMPACT_MAX_PART)) {
+        return TORC_COMPACT_MAX_BYTES + 1;
+    }
+    return torc_compact_len_bytes(field_len) + torc_compact_len_bytes(value_len) + field_len +
+           value_len;
+}
+
+/* The first byte of the length of a part, which tells its form, too. */
+static inline uint8_t torc_compact_lead(const struct torc_part *part)
+{
+    if (part->form != TORC_FORM_RAW) {
+        return (uint8_t)(TORC_COMPACT_CODE_FIRST + part->form);
+    }
+    const size_t len = part->bytes.len;
+    return (uint8_t)(len <= TORC_COMPACT_LEN_1_MAX ? len : TORC_COMPACT_LEN_2_FLAG | len >> 8);
+}
+
+/* Write the length of a part at p; returns its bytes. */
+static inline size_t torc_compact_len_put(uint8_t *p, const struct torc_part *part)
+{
+    p[0] = torc_compact_lead(part);
+    if (p[0] < TORC_COMPACT_LEN_2_FLAG) {
         return 1;
     }
-    p[0] = (uint8_t)(TORC_COMPACT_LEN_2_FLAG | len >> 8);
-    p[1] = (uint8_t)len;
+    p[1] = (uint8_t)part->bytes.len;
     return 2;
+}
+
+/* Read the length at p, in an entry: form and number of bytes of the part. Returns its own bytes.
+ */
+static inline size_t torc_compact_len_get(const uint8_t *p, struct torc_part *out_part)
+{
+    out_part->form = TORC_FORM_RAW;
+    if (TORC_LIKELY(p[0] <= TORC_COMPACT_LEN_1_MAX)) {
+        out_part->bytes.len = p[0];
+        return 1;
+    }
+    if (p[0] >= TORC_COMPACT_LEN_2_FLAG) {
+        out_part->bytes.len = (size_t)(p[0] & ~TORC_COMPACT_LEN_2_FLAG) << 8 | p[1];
+        return 2;
+    }
+    out_part->form = (uint8_t)(p[0] - TORC_COMPACT_CODE_FIRST);
+    out_part->bytes.len = torc_codec_form_bytes(out_part->form);
+    return 1;
+}
+
+struct torc_compact_entry {
+    struct torc_part field;
+    struct torc_part value;
+};
+
+/* Read the entry at `entry`; returns its bytes. */
+static inline size_t torc_compact_entry_get(const uint8_t *entry,
+                                            struct torc_compact_entry *out_entry)
+{
+    const uint8_t *p = entry;
+    p += torc_compact_len_get(p, &out_entry->field);
+    p += torc_compact_len_get(p, &out_entry->value);
+    out_entry->field.bytes.data = p;
+    out_entry->value.bytes.data = p + out_entry->field.bytes.len;
+    return (size_t)(p - entry) + out_entry->field.bytes.len + out_entry->value.bytes.len;
 }
 
 /* How a field name is hashed: torc_hash_bytes() always, but for tests that squeeze hashes into few

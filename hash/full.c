@@ -4,8 +4,8 @@
  *
  * A set of several fields must be all or nothing, so it runs in two parts. The plan may fail: it
  * looks every field up, allocates and writes each new record, and reserves index room; nothing that
- * a reader could see has changed. The rest cannot fail: it writes values of equal length in place
- * and links the new records.
+ * a reader could see has changed. The rest cannot fail: it writes values in place where they take
+ * as many bytes as before, and links the new records.
  */
 #include "hash/full.h"
 
@@ -24,7 +24,7 @@
 /* What one pair of a set does:
  *   old_ref  new_ref
  *   0        0        nothing: a later pair of the set has the same, existing field
- *   set      0        value of equal length: written in place
+ *   set      0        value that takes as many bytes: written in place
  *   set      set      the new record replaces the old one
  *   0        set      new field, or one that an earlier pair of the set made */
 struct put_slot {
@@ -78,11 +78,11 @@ bool torc_full_is_large(const struct torc_full *full)
 
 /* Allocate and write a record that nothing refers to yet. `planned`: bytes of such records before.
  */
-static int store(struct torc_arena *arena, struct torc_full *full, const struct torc_pair *pair,
-                 uint64_t planned, uint64_t *out_ref)
+static int store(struct torc_arena *arena, struct torc_full *full, struct torc_slice field,
+                 const struct torc_part *value, uint64_t planned, uint64_t *out_ref)
 {
     bool own = is_large_with(full, full->record_bytes + planned);
-    uint64_t bytes = torc_record_field_bytes(!own, pair->field.len, pair->value.len);
+    uint64_t bytes = torc_record_field_bytes(!own, field.len, value->bytes.len);
     struct torc_stream *stream = own ? &full->stream : torc_stream_shared(arena);
     uint64_t ref;
     int rc = torc_record_alloc(arena, stream, bytes, &ref);
@@ -90,7 +90,7 @@ static int store(struct torc_arena *arena, struct torc_full *full, const struct 
         return rc;
     }
     torc_record_write_field(torc_arena_at(arena, ref), own ? TORC_REF_NONE : full->stream.owner,
-                            pair->field, pair->value);
+                            field, value);
     *out_ref = ref;
     return 0;
 }
@@ -114,20 +114,25 @@ int torc_full_create(struct torc_arena *arena, uint64_t *out_root)
 
 /* --- set --- */
 
-static bool fits_in_place(const uint8_t *record, struct torc_slice value)
+/* The pairs of one set. */
+struct put {
+    const struct torc_pair *pairs;
+    size_t n_pairs;
+    bool verbatim;
+};
+
+/* How the i-th value is stored; `room` as in torc_codec_encode(). */
+static struct torc_part value_of(const struct put *put, size_t i, uint8_t *room)
 {
-    struct torc_slice old;
-    (void)torc_record_field(record, &old);
-    return old.len == value.len && (record[0] & TORC_RECORD_EXPIRES) == 0;
+    struct torc_slice text = put->pairs[i].value;
+    return put->verbatim ? torc_part_raw(text) : torc_codec_encode(text, room);
 }
 
-static void write_in_place(uint8_t *record, struct torc_slice value)
+static bool fits_in_place(const uint8_t *record, const struct torc_part *value)
 {
-    struct torc_slice old;
+    struct torc_part old;
     (void)torc_record_field(record, &old);
-    if (value.len != 0) {
-        memcpy(record + (old.data - record), value.data, value.len);
-    }
+    return old.bytes.len == value->bytes.len && (record[0] & TORC_RECORD_EXPIRES) == 0;
 }
 
 static void prefetch(const struct torc_arena *arena, const struct torc_table *table,
@@ -146,9 +151,11 @@ static void prefetch(const struct torc_arena *arena, const struct torc_table *ta
 
 /* Fill the slots, which are zero. From the last pair to the first, so that of several pairs with an
  * existing field the last one claims it. *out_new: index entries that may be needed. */
-static int plan(struct torc_arena *arena, struct torc_full *full, const struct torc_pair *pairs,
-                struct put_slot *slots, size_t n_pairs, uint64_t *out_new)
+static int plan(struct torc_arena *arena, struct torc_full *full, const struct put *put,
+                struct put_slot *slots, uint64_t *out_new)
 {
+    const struct torc_pair *pairs = put->pairs;
+    const size_t n_pairs = put->n_pairs;
     uint64_t seed = torc_arena_seed(arena);
     uint64_t planned = 0;
     uint64_t n_new = 0;
@@ -157,6 +164,8 @@ static int plan(struct torc_arena *arena, struct torc_full *full, const struct t
     }
     for (size_t i = n_pairs; i-- > 0;) {
         struct put_slot *slot = &slots[i];
+        uint8_t room[TORC_CODEC_ENCODED_MAX];
+        const struct torc_part value = value_of(put, i, room);
         prefetch(arena, &full->table, slots, i);
         uint64_t ref = torc_table_find(arena, &full->table, slot->hash, pairs[i].field);
         if (ref != TORC_REF_NONE) {
@@ -166,13 +175,13 @@ static int plan(struct torc_arena *arena, struct torc_full *full, const struct t
             }
             record[0] |= TORC_RECORD_CLAIMED;
             slot->old_ref = ref;
-            if (fits_in_place(record, pairs[i].value)) {
+            if (fits_in_place(record, &value)) {
                 continue;
             }
         } else {
             ++n_new;
         }
-        int rc = store(arena, full, &pairs[i], planned, &slot->new_ref);
+        int rc = store(arena, full, pairs[i].field, &value, planned, &slot->new_ref);
         if (rc != 0) {
             return rc;
         }
@@ -211,11 +220,11 @@ static void replace(struct torc_arena *arena, struct torc_full *full, uint64_t h
     release(arena, full, old_ref);
 }
 
-static int64_t apply(struct torc_arena *arena, struct torc_full *full,
-                     const struct torc_pair *pairs, const struct put_slot *slots, size_t n_pairs)
+static int64_t apply(struct torc_arena *arena, struct torc_full *full, const struct put *put,
+                     const struct put_slot *slots)
 {
     int64_t created = 0;
-    for (size_t i = 0; i < n_pairs; ++i) {
+    for (size_t i = 0; i < put->n_pairs; ++i) {
         uint64_t hash = slots[i].hash;
         uint64_t ref = slots[i].new_ref;
         uint64_t old_ref = slots[i].old_ref;
@@ -223,13 +232,15 @@ static int64_t apply(struct torc_arena *arena, struct torc_full *full,
             uint8_t *record = torc_arena_at(arena, old_ref);
             record[0] &= (uint8_t)~TORC_RECORD_CLAIMED;
             if (ref == TORC_REF_NONE) {
-                write_in_place(record, pairs[i].value);
+                uint8_t room[TORC_CODEC_ENCODED_MAX];
+                const struct torc_part value = value_of(put, i, room);
+                torc_record_rewrite_value(record, &value);
                 continue;
             }
         } else if (ref == TORC_REF_NONE) {
             continue;
-        } else if (n_pairs > 1) {
-            old_ref = torc_table_find(arena, &full->table, hash, pairs[i].field);
+        } else if (put->n_pairs > 1) {
+            old_ref = torc_table_find(arena, &full->table, hash, put->pairs[i].field);
         }
         if (old_ref != TORC_REF_NONE) {
             replace(arena, full, hash, old_ref, ref);
@@ -242,19 +253,19 @@ static int64_t apply(struct torc_arena *arena, struct torc_full *full,
     return created;
 }
 
-static int64_t put_planned(struct torc_arena *arena, struct torc_full *full,
-                           const struct torc_pair *pairs, struct put_slot *slots, size_t n_pairs)
+static int64_t put_planned(struct torc_arena *arena, struct torc_full *full, const struct put *put,
+                           struct put_slot *slots)
 {
     uint64_t n_new;
-    int rc = plan(arena, full, pairs, slots, n_pairs, &n_new);
+    int rc = plan(arena, full, put, slots, &n_new);
     if (rc == 0 && n_new != 0) {
         rc = torc_table_reserve(arena, &full->table, n_new);
     }
     if (rc != 0) {
-        undo(arena, full, slots, n_pairs);
+        undo(arena, full, slots, put->n_pairs);
         return rc;
     }
-    int64_t created = apply(arena, full, pairs, slots, n_pairs);
+    int64_t created = apply(arena, full, put, slots);
     if ((uint64_t)created < n_new) {
         /* Pairs named a new field twice: take the rest of the promise back. */
         rc = torc_table_reserve(arena, &full->table, 0);
@@ -264,13 +275,14 @@ static int64_t put_planned(struct torc_arena *arena, struct torc_full *full,
 }
 
 int64_t torc_full_put(struct torc_arena *arena, uint64_t root, const struct torc_pair *pairs,
-                      size_t n_pairs)
+                      size_t n_pairs, bool verbatim)
 {
     struct torc_full *full = torc_full_at(arena, root);
+    const struct put put = {.pairs = pairs, .n_pairs = n_pairs, .verbatim = verbatim};
     struct put_slot few[FEW_PAIRS];
     if (n_pairs <= FEW_PAIRS) {
         memset(few, 0, n_pairs * sizeof(*few));
-        return put_planned(arena, full, pairs, few, n_pairs);
+        return put_planned(arena, full, &put, few);
     }
     if (n_pairs > TORC_ARENA_MAX_BYTES / sizeof(struct put_slot)) {
         return -ENOSPC;
@@ -284,7 +296,7 @@ int64_t torc_full_put(struct torc_arena *arena, uint64_t root, const struct torc
     }
     struct put_slot *slots = torc_arena_at(arena, scratch);
     memset(slots, 0, bytes);
-    int64_t created = put_planned(arena, full, pairs, slots, n_pairs);
+    int64_t created = put_planned(arena, full, &put, slots);
     torc_arena_run_free(arena, scratch, n_pages, TORC_USE_ROOT);
     return created;
 }
@@ -292,14 +304,16 @@ int64_t torc_full_put(struct torc_arena *arena, uint64_t root, const struct torc
 /* --- read, delete, walk --- */
 
 bool torc_full_find(const struct torc_arena *arena, uint64_t root, uint64_t hash,
-                    struct torc_slice field, struct torc_slice *out_value)
+                    struct torc_slice field, struct torc_value *out_value)
 {
     const struct torc_full *full = torc_full_at(arena, root);
     uint64_t ref = torc_table_find(arena, &full->table, hash, field);
     if (ref == TORC_REF_NONE) {
         return false;
     }
-    (void)torc_record_field(torc_arena_at(arena, ref), out_value);
+    struct torc_part value;
+    (void)torc_record_field(torc_arena_at(arena, ref), &value);
+    out_value->text = torc_part_text(&value, out_value->room);
     return true;
 }
 
@@ -320,9 +334,13 @@ uint64_t torc_full_count(const struct torc_arena *arena, uint64_t root)
     return torc_full_at(arena, root)->table.count;
 }
 
-static void pair_at(const struct torc_arena *arena, uint64_t ref, struct torc_pair *out_pair)
+/* The pair of a record; `room` (TORC_CODEC_TEXT_MAX bytes) takes a value that has to be decoded. */
+static void pair_at(const struct torc_arena *arena, uint64_t ref, uint8_t *room,
+                    struct torc_pair *out_pair)
 {
-    out_pair->field = torc_record_field(torc_arena_at(arena, ref), &out_pair->value);
+    struct torc_part value;
+    out_pair->field = torc_record_field(torc_arena_at(arena, ref), &value);
+    out_pair->value = torc_part_text(&value, room);
 }
 
 struct pair_visit {
@@ -335,7 +353,8 @@ static void visit_pair(void *arg, uint64_t ref)
 {
     const struct pair_visit *v = arg;
     struct torc_pair pair;
-    pair_at(v->arena, ref, &pair);
+    uint8_t room[TORC_CODEC_TEXT_MAX];
+    pair_at(v->arena, ref, room, &pair);
     v->visit(v->arg, &pair);
 }
 
@@ -349,13 +368,13 @@ uint64_t torc_full_scan(const struct torc_arena *arena, uint64_t root, uint64_t 
 }
 
 bool torc_full_random(const struct torc_arena *arena, uint64_t root, uint64_t random_bits,
-                      struct torc_pair *out_pair)
+                      struct torc_pair_room *room, struct torc_pair *out_pair)
 {
     uint64_t ref = torc_table_random(arena, &torc_full_at(arena, root)->table, random_bits);
     if (ref == TORC_REF_NONE) {
         return false;
     }
-    pair_at(arena, ref, out_pair);
+    pair_at(arena, ref, room->value, out_pair);
     return true;
 }
 
@@ -384,19 +403,19 @@ int torc_full_move(struct torc_arena *arena, uint64_t root, uint64_t ref)
     struct torc_full *full = torc_full_at(arena, root);
     const uint8_t *record = torc_arena_at(arena, ref);
     bool own = torc_record_type(record) == TORC_RECORD_FIELD;
-    struct torc_pair pair;
+    struct torc_part value;
+    const struct torc_slice field = torc_record_field(record, &value);
     uint64_t target;
     int rc;
-    pair_at(arena, ref, &pair);
-    uint64_t hash = torc_hash_slice(torc_arena_seed(arena), pair.field);
-    if (torc_table_find(arena, &full->table, hash, pair.field) != ref) {
+    uint64_t hash = torc_hash_slice(torc_arena_seed(arena), field);
+    if (torc_table_find(arena, &full->table, hash, field) != ref) {
         return -ENOENT;
     }
     if (torc_full_is_large(full) == own) {
         rc = torc_record_move(arena, stream_of(arena, full, record), ref, torc_record_bytes(record),
                               &target);
     } else {
-        rc = store(arena, full, &pair, 0, &target);
+        rc = store(arena, full, field, &value, 0, &target);
         if (rc != 0 && !own) {
             /* At the limit it stays in the shared stream, where a move may pass the limit. */
             rc = torc_record_move(arena, torc_stream_shared(arena), ref, torc_record_bytes(record),

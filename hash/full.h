@@ -56,15 +56,17 @@ static inline struct torc_full *torc_full_at(const struct torc_arena *arena, uin
 int torc_full_create(struct torc_arena *arena, uint64_t *out_root) TORC_MUST_USE;
 
 /* Set all pairs (later duplicates win). Returns the number of fields created; -ENOSPC, -ENOMEM:
- * nothing changed. Parts are at most TORC_RECORD_PART_MAX. A value as long as the one before is
- * written over it in place. Cost: O(n_pairs + bytes); takes 24 bytes a pair of arena memory for the
- * time of the call when there are more than a few pairs. */
+ * nothing changed. Parts are at most TORC_RECORD_PART_MAX. Values are encoded (hash/codec.h), or
+ * kept as they come if `verbatim`; what is stored already stays readable either way. A value that
+ * takes as many bytes as the one before is written over it in place. Cost: O(n_pairs + bytes);
+ * takes 24 bytes a pair of arena memory for the time of the call when there are more than a few
+ * pairs. */
 int64_t torc_full_put(struct torc_arena *arena, uint64_t root, const struct torc_pair *pairs,
-                      size_t n_pairs) TORC_MUST_USE;
+                      size_t n_pairs, bool verbatim) TORC_MUST_USE;
 
-/* True: *out_value borrows the value; its data is never NULL. O(1). */
+/* True: out_value->text borrows the record or out_value->room; its data is never NULL. O(1). */
 bool torc_full_find(const struct torc_arena *arena, uint64_t root, uint64_t hash,
-                    struct torc_slice field, struct torc_slice *out_value) TORC_MUST_USE;
+                    struct torc_slice field, struct torc_value *out_value) TORC_MUST_USE;
 
 /* 1 removed, 0 was not there. Never fails. O(1). */
 int torc_full_del(struct torc_arena *arena, uint64_t root, uint64_t hash, struct torc_slice field);
@@ -72,14 +74,14 @@ int torc_full_del(struct torc_arena *arena, uint64_t root, uint64_t hash, struct
 /* Fields. O(1). */
 uint64_t torc_full_count(const struct torc_arena *arena, uint64_t root);
 
-/* As torc_table_scan(), with pairs. */
+/* As torc_table_scan(), with pairs, whose text lives during the visit. */
 uint64_t torc_full_scan(const struct torc_arena *arena, uint64_t root, uint64_t cursor,
                         uint64_t min_homes, void (*visit)(void *arg, const struct torc_pair *pair),
                         void *arg);
 
-/* As torc_table_random(): false if there are no fields. */
+/* As torc_table_random(): false if there are no fields. The pair borrows its record or `room`. */
 bool torc_full_random(const struct torc_arena *arena, uint64_t root, uint64_t random_bits,
-                      struct torc_pair *out_pair);
+                      struct torc_pair_room *room, struct torc_pair *out_pair);
 
 /* Bytes that this hash uses, to the byte: root, index, live and dead records of its own segments,
  * live ones in shared segments, extents with their pages. O(1). */

@@ -33,6 +33,9 @@ static const char *entry_fault(struct tally *tally, uint64_t ref)
     if (view.claimed && torc_arena_in_flight(tally->arena) == 0) {
         return "full: a record is still claimed";
     }
+    if (view.form != TORC_FORM_RAW && !torc_codec_is_canonical(view.form, view.payload.data)) {
+        return "full: a value is encoded as the codec would not";
+    }
     ++tally->n_entries;
     if (own) {
         tally->own_bytes += view.bytes;

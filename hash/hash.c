@@ -49,7 +49,7 @@ static int find_hash(const struct torc_keyspace *keyspace, const struct torc_key
 }
 
 int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *key,
-                  struct torc_slice field, struct torc_slice *out_value)
+                  struct torc_slice field, struct torc_value *out_value)
 {
     /* The hottest path of all, so it does not go through find_hash(). */
     uint64_t ref = torc_keyspace_find(keyspace, key);
@@ -71,7 +71,7 @@ int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *k
 
 static void get_many_full(const struct torc_keyspace *keyspace, uint64_t root,
                           const struct torc_slice *fields, size_t n_fields,
-                          struct torc_slice *out_values)
+                          struct torc_value *out_values)
 {
     const struct torc_table *table = &torc_full_at(keyspace->arena, root)->table;
     uint64_t hashes[LOOKUP_BATCH];
@@ -90,7 +90,7 @@ static void get_many_full(const struct torc_keyspace *keyspace, uint64_t root,
         for (size_t i = 0; i < n; ++i) {
             if (!torc_full_find(keyspace->arena, root, hashes[i], fields[begin + i],
                                 &out_values[begin + i])) {
-                out_values[begin + i] = torc_slice_of(NULL, 0);
+                out_values[begin + i].text = torc_slice_of(NULL, 0);
             }
         }
     }
@@ -98,7 +98,7 @@ static void get_many_full(const struct torc_keyspace *keyspace, uint64_t root,
 
 int torc_hash_get_many(const struct torc_keyspace *keyspace, const struct torc_key *key,
                        const struct torc_slice *fields, size_t n_fields,
-                       struct torc_slice *out_values)
+                       struct torc_value *out_values)
 {
     struct found found;
     int rc = find_hash(keyspace, key, &found);
@@ -113,7 +113,7 @@ int torc_hash_get_many(const struct torc_keyspace *keyspace, const struct torc_k
         if (found.type == TORC_RECORD_FILLER ||
             !torc_compact_find(found.payload, torc_hash_slice(keyspace->seed, fields[i]), fields[i],
                                &out_values[i])) {
-            out_values[i] = torc_slice_of(NULL, 0);
+            out_values[i].text = torc_slice_of(NULL, 0);
         }
     }
     return 0;
@@ -134,9 +134,10 @@ int64_t torc_hash_len(const struct torc_keyspace *keyspace, const struct torc_ke
 static void each_compact(const uint8_t *block,
                          void (*visit)(void *arg, const struct torc_pair *pair), void *arg)
 {
-    size_t position = 0;
+    uint64_t position = 0;
+    struct torc_pair_room room;
     struct torc_pair pair;
-    while (torc_compact_next(block, &position, &pair)) {
+    while (torc_compact_next(block, &position, &room, &pair)) {
         visit(arg, &pair);
     }
 }
@@ -176,7 +177,7 @@ int torc_hash_scan(const struct torc_keyspace *keyspace, const struct torc_key *
 }
 
 int torc_hash_random(const struct torc_keyspace *keyspace, const struct torc_key *key,
-                     uint64_t random_bits, struct torc_pair *out_pair)
+                     uint64_t random_bits, struct torc_pair_room *room, struct torc_pair *out_pair)
 {
     struct found found;
     int rc = find_hash(keyspace, key, &found);
@@ -184,11 +185,11 @@ int torc_hash_random(const struct torc_keyspace *keyspace, const struct torc_key
         return rc;
     }
     if (found.type == TORC_RECORD_FULL) {
-        return torc_full_random(keyspace->arena, torc_load_u40(found.payload), random_bits,
+        return torc_full_random(keyspace->arena, torc_load_u40(found.payload), random_bits, room,
                                 out_pair);
     }
     torc_compact_at(found.payload, torc_mul_high(random_bits, torc_compact_count(found.payload)),
-                    out_pair);
+                    room, out_pair);
     return 1;
 }
 
@@ -229,6 +230,7 @@ struct put {
     const struct torc_key *key;
     const struct torc_pair *pairs;
     size_t n_pairs;
+    bool verbatim;      /* of the compact block that is there, or would be made */
     size_t entry_bytes; /* sum of torc_compact_entry_bytes() */
     bool may_be_compact;
 };
@@ -236,15 +238,17 @@ struct put {
 /* Copy the fields of a compact block into a new full hash. */
 static int copy_to_full(const struct put *put, uint64_t root, const uint8_t *block)
 {
+    struct torc_pair_room rooms[LOOKUP_BATCH];
     struct torc_pair pairs[LOOKUP_BATCH];
-    size_t position = 0;
+    uint64_t position = 0;
     size_t n = 0;
     bool more = true;
     while (more) {
-        more = torc_compact_next(block, &position, &pairs[n]);
+        more = torc_compact_next(block, &position, &rooms[n], &pairs[n]);
         n += more;
         if (n == LOOKUP_BATCH || (!more && n > 0)) {
-            int64_t created = torc_full_put(put->keyspace->arena, root, pairs, n);
+            int64_t created = torc_full_put(put->keyspace->arena, root, pairs, n,
+                                            put->keyspace->limits->disable_encoding);
             if (created < 0) {
                 return (int)created;
             }
@@ -271,7 +275,8 @@ static int64_t build_full(const struct put *put, const uint8_t *block, uint64_t 
         created = copy_to_full(put, root, block);
     }
     if (created == 0) {
-        created = torc_full_put(arena, root, put->pairs, put->n_pairs);
+        created = torc_full_put(arena, root, put->pairs, put->n_pairs,
+                                put->keyspace->limits->disable_encoding);
     }
     if (created < 0) {
         torc_full_destroy(arena, root);
@@ -379,7 +384,7 @@ static int64_t put_new(const struct put *put)
     if (rc != 0) {
         return rc;
     }
-    torc_compact_init(block, capacity_for(put, 0, need));
+    torc_compact_init(block, capacity_for(put, 0, need), put->verbatim);
     int64_t created = put_pairs(put, block);
     assert(created >= 0);
     rc = torc_keyspace_insert(put->keyspace, put->key, ref);
@@ -453,7 +458,7 @@ static bool pair_passes_count(const struct put *put, const uint8_t *block)
 {
     size_t count = torc_compact_count(block);
     uint32_t most = put->keyspace->limits->compact_max_entries;
-    struct torc_slice value;
+    struct torc_value value;
     if (TORC_LIKELY(count < most)) {
         return false;
     }
@@ -486,7 +491,8 @@ static int64_t put_compact(const struct put *put, uint64_t ref)
     return created == -EMSGSIZE ? put_as_full(put, ref) : created;
 }
 
-/* Sum up the pairs. -EMSGSIZE: a part is too long. */
+/* Sum up the pairs. -EMSGSIZE: a part is too long. The limits are about the text, as users count;
+ * the sum is about what is stored. */
 static int measure(struct put *put)
 {
     const struct torc_hash_limits *limits = put->keyspace->limits;
@@ -494,10 +500,9 @@ static int measure(struct put *put)
     size_t compact_most = torc_min_u64(limits->compact_max_value, TORC_COMPACT_MAX_PART);
     size_t longest = 0;
     for (size_t i = 0; i < put->n_pairs; ++i) {
-        size_t field_len = put->pairs[i].field.len;
-        size_t value_len = put->pairs[i].value.len;
-        longest = torc_max_u64(longest, torc_max_u64(field_len, value_len));
-        put->entry_bytes += torc_compact_entry_bytes(field_len, value_len);
+        const struct torc_pair *pair = &put->pairs[i];
+        longest = torc_max_u64(longest, torc_max_u64(pair->field.len, pair->value.len));
+        put->entry_bytes += torc_compact_entry_bytes(pair->field, pair->value, put->verbatim);
     }
     if (longest > most || put->key->name.len > most) {
         return -EMSGSIZE;
@@ -511,7 +516,8 @@ static int64_t put_full(const struct put *put, uint64_t ref)
     struct torc_keyspace *keyspace = put->keyspace;
     uint64_t root =
         torc_load_u40(torc_keyspace_payload(record_at(keyspace, ref), put->key->name.len));
-    int64_t created = torc_full_put(keyspace->arena, root, put->pairs, put->n_pairs);
+    int64_t created = torc_full_put(keyspace->arena, root, put->pairs, put->n_pairs,
+                                    keyspace->limits->disable_encoding);
     if (created >= 0) {
         torc_keyspace_note_full(keyspace, root);
     }
@@ -545,12 +551,18 @@ static int64_t put_planned(struct put *put, uint64_t ref)
 {
     struct torc_keyspace *keyspace = put->keyspace;
     enum torc_record_type type = TORC_RECORD_FILLER;
+    put->verbatim = keyspace->limits->disable_encoding;
+    if (ref != TORC_REF_NONE) {
+        uint8_t *record = record_at(keyspace, ref);
+        type = torc_record_type(record);
+        if (type == TORC_RECORD_COMPACT) {
+            put->verbatim =
+                torc_compact_is_verbatim(torc_keyspace_payload(record, put->key->name.len));
+        }
+    }
     int rc = measure(put);
     if (rc != 0) {
         return rc;
-    }
-    if (ref != TORC_REF_NONE) {
-        type = torc_record_type(record_at(keyspace, ref));
     }
     if (type == TORC_RECORD_STRING) {
         return -EINVAL;

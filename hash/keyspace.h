@@ -35,7 +35,9 @@ struct torc_hash_limits {
                                    32767 */
     uint64_t max_part_bytes;    /* longest key, field or value: proto-max-bulk-len; 1 GiB - 1 is the
                                    most */
-    bool disable_encoding;
+    bool
+        disable_encoding; /* disable-encoding: store text as it comes from now on. A compact hash
+                             that is there goes on as it was made; what is encoded stays readable */
 };
 #define TORC_HASH_LIMITS_DEFAULT                                                                   \
     {                                                                                              \
@@ -97,20 +99,21 @@ void torc_keyspace_flush(struct torc_keyspace *keyspace);
  * longer than compact_max_value, or when it would pass a block of 64 KiB. */
 int64_t torc_hash_put(struct torc_keyspace *keyspace, const struct torc_key *key,
                       const struct torc_pair *pairs, size_t n_pairs) TORC_MUST_USE;
-/* 1 and *out_value, or 0. */
+/* 1 and *out_value, or 0. Its text borrows the arena or the struct itself. */
 int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *key,
-                  struct torc_slice field, struct torc_slice *out_value) TORC_MUST_USE;
-/* out_values[i].data is NULL where absent (an empty value has non-NULL data). 0. */
+                  struct torc_slice field, struct torc_value *out_value) TORC_MUST_USE;
+/* out_values[i].text has data NULL where absent (an empty value has non-NULL data). 0. */
 int torc_hash_get_many(const struct torc_keyspace *keyspace, const struct torc_key *key,
                        const struct torc_slice *fields, size_t n_fields,
-                       struct torc_slice *out_values) TORC_MUST_USE;
+                       struct torc_value *out_values) TORC_MUST_USE;
 /* Number removed; the key goes with its last field. Allocates nothing, so the memory limit does not
  * stop it. */
 int64_t torc_hash_del(struct torc_keyspace *keyspace, const struct torc_key *key,
                       const struct torc_slice *fields, size_t n_fields) TORC_MUST_USE;
 int64_t torc_hash_len(const struct torc_keyspace *keyspace,
                       const struct torc_key *key) TORC_MUST_USE;
-/* Every pair once, insertion order when compact. The visitor must not change the keyspace. 0. */
+/* Every pair once, insertion order when compact. Its text lives during the visit; the visitor must
+ * not change the keyspace. 0. */
 int torc_hash_each(const struct torc_keyspace *keyspace, const struct torc_key *key,
                    void (*visit)(void *arg, const struct torc_pair *pair), void *arg) TORC_MUST_USE;
 /* HSCAN: compact hashes answer everything with cursor 0; else as torc_table_scan(). */
@@ -118,9 +121,10 @@ int torc_hash_scan(const struct torc_keyspace *keyspace, const struct torc_key *
                    uint64_t cursor, uint64_t min_homes,
                    void (*visit)(void *arg, const struct torc_pair *pair), void *arg,
                    uint64_t *out_cursor) TORC_MUST_USE;
-/* A random pair: 1 and *out_pair, or 0 when there is none. */
+/* A random pair: 1 and *out_pair, which borrows the arena or `room`, or 0 when there is none. */
 int torc_hash_random(const struct torc_keyspace *keyspace, const struct torc_key *key,
-                     uint64_t random_bits, struct torc_pair *out_pair) TORC_MUST_USE;
+                     uint64_t random_bits, struct torc_pair_room *room,
+                     struct torc_pair *out_pair) TORC_MUST_USE;
 
 /* --- maintenance and checks --- */
 

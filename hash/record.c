@@ -26,8 +26,18 @@ uint8_t *torc_record_write_key(uint8_t *record, enum torc_record_type type, stru
     return put_bytes(p, key);
 }
 
+/* Write a value's length, or its code point, at p; returns the bytes written. */
+static size_t value_len_put(uint8_t *p, const struct torc_part *value)
+{
+    if (value->form == TORC_FORM_RAW) {
+        return torc_record_len_put(p, (uint32_t)value->bytes.len);
+    }
+    p[0] = (uint8_t)(TORC_RECORD_CODE_FIRST + value->form);
+    return 1;
+}
+
 void torc_record_write_field(uint8_t *record, uint64_t owner, struct torc_slice field,
-                             struct torc_slice value)
+                             const struct torc_part *value)
 {
     uint8_t *p = record;
     if (owner == TORC_REF_NONE) {
@@ -38,14 +48,26 @@ void torc_record_write_field(uint8_t *record, uint64_t owner, struct torc_slice 
         p += TORC_RECORD_OWNER_BYTES;
     }
     p += torc_record_len_put(p, (uint32_t)field.len);
-    p += torc_record_len_put(p, (uint32_t)value.len);
-    put_bytes(put_bytes(p, field), value);
+    p += value_len_put(p, value);
+    put_bytes(put_bytes(p, field), value->bytes);
+}
+
+void torc_record_rewrite_value(uint8_t *record, const struct torc_part *value)
+{
+    struct torc_part old;
+    struct torc_slice field = torc_record_field(record, &old);
+    assert(old.bytes.len == value->bytes.len);
+    /* A length lies right before the field, a code point is one byte; where the forms are alike
+     * this writes what is there. */
+    uint8_t *name = record + (field.data - record);
+    (void)value_len_put(name - torc_record_len_size(old.bytes.len), value);
+    put_bytes(name + field.len, value->bytes);
 }
 
 uint64_t torc_record_bytes(const uint8_t *record)
 {
     struct torc_slice name;
-    struct torc_slice value;
+    struct torc_part value;
     const uint8_t *payload;
     uint32_t len;
     switch (torc_record_type(record)) {
@@ -56,7 +78,7 @@ uint64_t torc_record_bytes(const uint8_t *record)
     case TORC_RECORD_FIELD:
     case TORC_RECORD_FIELD_OWNED:
         (void)torc_record_field(record, &value);
-        return (uint64_t)(value.data - record) + value.len;
+        return (uint64_t)(value.bytes.data - record) + value.bytes.len;
     case TORC_RECORD_COMPACT:
         payload = torc_record_payload(record);
         return (uint64_t)(payload - record) + torc_compact_capacity(payload);
@@ -122,11 +144,10 @@ static bool reader_slice(struct reader *r, uint64_t len, struct torc_slice *out_
 static bool reader_len(struct reader *r, uint32_t *out_len)
 {
     uint32_t len;
-    size_t size;
     if (r->left == 0 || r->p[0] > TORC_RECORD_LEN_WIDE) {
         return false;
     }
-    size = r->p[0] <= TORC_RECORD_LEN_1_MAX ? 1 : r->p[0] < TORC_RECORD_LEN_WIDE ? 2 : 5;
+    size_t size = torc_record_len_span(r->p[0]);
     if (size > r->left) {
         return false;
     }
@@ -136,6 +157,20 @@ static bool reader_len(struct reader *r, uint32_t *out_len)
     }
     *out_len = len;
     return reader_skip(r, size);
+}
+
+/* The same for a value, which may be encoded. */
+static bool reader_value_len(struct reader *r, uint8_t *out_form, uint32_t *out_len)
+{
+    if (r->left == 0 || r->p[0] < TORC_RECORD_CODE_FIRST) {
+        return reader_len(r, out_len);
+    }
+    if (r->p[0] >= TORC_RECORD_CODE_LIMIT) {
+        return false;
+    }
+    *out_form = (uint8_t)(r->p[0] - TORC_RECORD_CODE_FIRST);
+    *out_len = (uint32_t)torc_codec_form_bytes(*out_form);
+    return reader_skip(r, 1);
 }
 
 static bool parse_field(struct reader *r, struct torc_record_view *view, bool expires)
@@ -150,8 +185,8 @@ static bool parse_field(struct reader *r, struct torc_record_view *view, bool ex
         view->owner = torc_load_u40(owner.data);
     }
     return (!expires || reader_skip(r, TORC_RECORD_EXPIRY_BYTES)) && reader_len(r, &field_len) &&
-           reader_len(r, &value_len) && reader_slice(r, field_len, &view->name) &&
-           reader_slice(r, value_len, &view->payload);
+           reader_value_len(r, &view->form, &value_len) &&
+           reader_slice(r, field_len, &view->name) && reader_slice(r, value_len, &view->payload);
 }
 
 static bool parse_key(struct reader *r, struct torc_record_view *view, bool expires)
@@ -177,7 +212,7 @@ static bool parse_key(struct reader *r, struct torc_record_view *view, bool expi
 int torc_record_parse(const uint8_t *p, uint64_t avail, struct torc_record_view *out_view)
 {
     struct reader r = {.p = p, .left = avail};
-    struct torc_record_view view = {0};
+    struct torc_record_view view = {.form = TORC_FORM_RAW};
     bool expires = (p[0] & TORC_RECORD_EXPIRES) != 0;
     bool good;
     if ((p[0] & ~KNOWN_BITS) != 0 || (p[0] & TORC_RECORD_TYPE_MASK) > TORC_RECORD_HOLE) {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The bytes of a record: what a table reference points at. Format: docs/formats/record.md,
- * version 1.
+ * version 2.
  *
  *   key record     tag, key length (1-5), [expiry 6], key, payload
  *                  payload  compact: the blob (hash/compact.h), which knows its own size
  *                           full:    5-byte reference of the root (hash/full.h)
  *                           string:  value length (1-5), value
  *   field record   tag, [owner 5], [expiry 6], field length (1-5), value length (1-5), field, value
- *                  owner only in segments that several hashes share (TORC_RECORD_FIELD_OWNED)
+ *                  owner only in segments that several hashes share (TORC_RECORD_FIELD_OWNED);
+ *                  the value is kept as the codec chooses (hash/codec.h), which the first byte of
+ *                  its length tells; the field is always raw, so that a name can be borrowed
  *   filler         one byte; left over by a trim too short for anything else
  *   hole           tag, u32 length of the whole, dead bytes
  *
@@ -22,7 +24,7 @@
 #define TORC_HASH_RECORD_H
 
 #include "core/segment.h"
-#include "core/slice.h"
+#include "hash/codec.h"
 
 enum torc_record_type {
     TORC_RECORD_FILLER = 0,      /* one dead byte */
@@ -35,8 +37,9 @@ enum torc_record_type {
 };
 #define TORC_RECORD_TYPE_MASK 0x07u
 #define TORC_RECORD_EXPIRES   0x08u /* a 6-byte expiry, milliseconds, follows (room left) */
-#define TORC_RECORD_CLAIMED   0x40u /* only inside a multi-field write: a pair of it has this field \
-                                     */
+#define TORC_RECORD_CLAIMED                                                                        \
+    0x40u /* only inside a multi-field write: a pair of it has this field                          \
+           */
 #define TORC_RECORD_DEAD 0x80u
 
 #define TORC_RECORD_OWNER_BYTES  5u
@@ -49,14 +52,26 @@ enum torc_record_type {
 #define TORC_RECORD_PART_MAX (TORC_GIB - 1)
 
 /* Lengths inside records: 0..191 in one byte; 192..8,383 in two (0xc0 | high 5 bits, low 8 bits;
- * biased by 192); else 0xe0 and a u32. 0xe1..0xff are code points kept for the value codec. */
-#define TORC_RECORD_LEN_1_MAX 191u
-#define TORC_RECORD_LEN_2_MAX 8383u
-#define TORC_RECORD_LEN_WIDE  0xe0u
+ * biased by 192); else 0xe0 and a u32. Only as a value's length in a field record: 0xe1 + form of a
+ * value that is encoded, with no further length. 0xf3..0xff are not used. */
+#define TORC_RECORD_LEN_1_MAX  191u
+#define TORC_RECORD_LEN_2_MAX  8383u
+#define TORC_RECORD_LEN_WIDE   0xe0u
+#define TORC_RECORD_CODE_FIRST (TORC_RECORD_LEN_WIDE + 1)
+#define TORC_RECORD_CODE_LIMIT (TORC_RECORD_CODE_FIRST + TORC_FORM_COUNT)
 
 static inline size_t torc_record_len_size(uint64_t len)
 {
     return len <= TORC_RECORD_LEN_1_MAX ? 1 : len <= TORC_RECORD_LEN_2_MAX ? 2 : 5;
+}
+
+/* Bytes of a length, or of the code point in place of a value's length, by its first byte. */
+static inline size_t torc_record_len_span(uint8_t first)
+{
+    if (TORC_LIKELY(first <= TORC_RECORD_LEN_1_MAX)) {
+        return 1;
+    }
+    return first < TORC_RECORD_LEN_WIDE ? 2 : first == TORC_RECORD_LEN_WIDE ? 5 : 1;
 }
 
 /* Write `len` at p; returns the bytes written. */
@@ -93,6 +108,22 @@ static inline size_t torc_record_len_get(const uint8_t *p, uint32_t *out_len)
     return 5;
 }
 
+/* Read the length of a value in a field record: form and number of bytes. Returns the bytes read.
+ */
+static inline size_t torc_record_value_len_get(const uint8_t *p, struct torc_part *out_value)
+{
+    uint32_t len;
+    if (TORC_UNLIKELY(p[0] >= TORC_RECORD_CODE_FIRST)) {
+        out_value->form = (uint8_t)(p[0] - TORC_RECORD_CODE_FIRST);
+        out_value->bytes.len = torc_codec_form_bytes(out_value->form);
+        return 1;
+    }
+    size_t size = torc_record_len_get(p, &len);
+    out_value->form = TORC_FORM_RAW;
+    out_value->bytes.len = len;
+    return size;
+}
+
 static inline enum torc_record_type torc_record_type(const uint8_t *record)
 {
     return (enum torc_record_type)(record[0] & TORC_RECORD_TYPE_MASK);
@@ -112,12 +143,11 @@ static inline struct torc_slice torc_record_name(const uint8_t *record)
         p += TORC_RECORD_OWNER_BYTES;
     }
     if (type == TORC_RECORD_FIELD || type == TORC_RECORD_FIELD_OWNED) {
-        uint32_t value_len;
         if (record[0] & TORC_RECORD_EXPIRES) {
             p += TORC_RECORD_EXPIRY_BYTES;
         }
         p += torc_record_len_get(p, &name_len);
-        p += torc_record_len_get(p, &value_len);
+        p += torc_record_len_span(p[0]);
         return torc_slice_of(p, name_len);
     }
     p += torc_record_len_get(p, &name_len);
@@ -154,6 +184,8 @@ static inline uint64_t torc_record_root(const uint8_t *record)
 
 /* --- field records --- */
 
+/* Bytes of a field record whose value takes `value_len` bytes as stored. (A value that is encoded
+ * is short, and its code point as long as its length would be.) */
 static inline uint64_t torc_record_field_bytes(bool owned, uint64_t field_len, uint64_t value_len)
 {
     return 1 + (owned ? TORC_RECORD_OWNER_BYTES : 0) + torc_record_len_size(field_len) +
@@ -163,15 +195,18 @@ static inline uint64_t torc_record_field_bytes(bool owned, uint64_t field_len, u
 /* Write a whole field record. `owner` TORC_REF_NONE: the segment knows it (TORC_RECORD_FIELD), else
  * the record names it. */
 void torc_record_write_field(uint8_t *record, uint64_t owner, struct torc_slice field,
-                             struct torc_slice value);
+                             const struct torc_part *value);
 
-/* Field and value of a field record, borrowed. */
+/* Write `value` over the value of a record that has room for exactly it: both take as many bytes.
+ */
+void torc_record_rewrite_value(uint8_t *record, const struct torc_part *value);
+
+/* Field and value of a field record, borrowed; the value as it is stored. */
 static inline struct torc_slice torc_record_field(const uint8_t *record,
-                                                  struct torc_slice *out_value)
+                                                  struct torc_part *out_value)
 {
     const uint8_t *p = record + 1;
     uint32_t field_len;
-    uint32_t value_len;
     if (torc_record_type(record) == TORC_RECORD_FIELD_OWNED) {
         p += TORC_RECORD_OWNER_BYTES;
     }
@@ -179,8 +214,8 @@ static inline struct torc_slice torc_record_field(const uint8_t *record,
         p += TORC_RECORD_EXPIRY_BYTES;
     }
     p += torc_record_len_get(p, &field_len);
-    p += torc_record_len_get(p, &value_len);
-    *out_value = torc_slice_of(p + field_len, value_len);
+    p += torc_record_value_len_get(p, out_value);
+    out_value->bytes.data = p + field_len;
     return torc_slice_of(p, field_len);
 }
 
@@ -207,14 +242,17 @@ struct torc_record_view {
     enum torc_record_type type;
     bool dead;
     bool claimed;
-    uint64_t bytes;            /* of the whole record */
-    uint64_t owner;            /* TORC_RECORD_FIELD_OWNED, else TORC_REF_NONE */
-    struct torc_slice name;    /* key or field; empty for holes and fillers */
-    struct torc_slice payload; /* value; compact block at its capacity; 5 bytes of a root */
+    uint64_t bytes;         /* of the whole record */
+    uint64_t owner;         /* TORC_RECORD_FIELD_OWNED, else TORC_REF_NONE */
+    struct torc_slice name; /* key or field; empty for holes and fillers */
+    struct torc_slice
+        payload;  /* value as stored; compact block at its capacity; 5 bytes of a root */
+    uint8_t form; /* of the value of a field record, else TORC_FORM_RAW */
 };
 
 /* Look at the record in `avail` readable bytes at p (1 or more), whatever they hold: nothing beyond
- * them is read. -EBADMSG: not a record. The inside of a compact block is not looked at. */
+ * them is read. -EBADMSG: not a record. The insides of a compact block and of an encoded value are
+ * not looked at. */
 int torc_record_parse(const uint8_t *p, uint64_t avail,
                       struct torc_record_view *out_view) TORC_MUST_USE;
 

@@ -3,6 +3,7 @@
 torc_test(test_record LABEL unit SOURCES unit/hash/test_record.c LINK torc_hash)
 torc_test(test_full LABEL unit SOURCES unit/hash/test_full.c LINK torc_hash)
 torc_test(test_keyspace LABEL unit SOURCES unit/hash/test_keyspace.c LINK torc_hash)
+torc_test(test_keyspace_encoding LABEL unit SOURCES unit/hash/test_keyspace_encoding.c LINK torc_hash)
 torc_test(test_keyspace_memory LABEL unit SOURCES unit/hash/test_keyspace_memory.c LINK torc_hash)
 torc_test(test_keyspace_check LABEL unit SOURCES unit/hash/test_keyspace_check.c LINK torc_hash)
 torc_test(test_cleaner LABEL unit SOURCES unit/hash/test_cleaner.c LINK torc_hash)

@@ -31,23 +31,24 @@ static uint64_t hash_of(uint64_t mask, struct torc_slice name)
 static void read_all(const uint8_t *block, uint64_t mask)
 {
     struct torc_pair pair;
-    struct torc_slice value;
+    struct torc_pair_room room;
+    struct torc_value value;
     size_t n = 0;
     uint64_t bytes = 0;
-    for (uint64_t position = 0; torc_compact_next(block, &position, &pair); n++) {
+    for (uint64_t position = 0; torc_compact_next(block, &position, &room, &pair); n++) {
         uint64_t hash = hash_of(mask, pair.field);
         must(torc_compact_find(block, hash, pair.field, &value));
-        must(value.data == pair.value.data && value.len == pair.value.len);
+        must(value.text.data != NULL && torc_slice_equal(value.text, pair.value));
         must(torc_compact_find_many(block, 1, &hash, &pair.field, &value) == 1);
-        must(value.data == pair.value.data && value.len == pair.value.len);
-        bytes += torc_compact_entry_bytes(pair.field.len, pair.value.len);
+        must(value.text.data != NULL && torc_slice_equal(value.text, pair.value));
+        bytes += torc_compact_entry_bytes(pair.field, pair.value, torc_compact_is_verbatim(block));
     }
     must(n == torc_compact_count(block));
     must(bytes == torc_compact_head_load(block).entry_bytes);
     for (size_t i = 0; i < n; i++) {
-        torc_compact_at(block, i, &pair);
+        torc_compact_at(block, i, &room, &pair);
         must(torc_compact_find(block, hash_of(mask, pair.field), pair.field, &value));
-        must(value.data == pair.value.data);
+        must(torc_slice_equal(value.text, pair.value));
     }
     struct torc_slice absent = torc_slice_str("a name that is hardly there");
     uint64_t hash = hash_of(mask, absent);
@@ -63,11 +64,12 @@ static void change_all(const uint8_t *block, uint64_t mask)
     must(copy != NULL);
     must(torc_compact_copy(block, copy, capacity) == 0);
     struct torc_pair pair;
-    for (uint64_t position = 0; torc_compact_next(block, &position, &pair);) {
+    struct torc_pair_room room;
+    for (uint64_t position = 0; torc_compact_next(block, &position, &room, &pair);) {
         must(torc_compact_del(copy, hash_of(mask, pair.field), pair.field) == 1);
         must(torc_compact_check_hashed(copy, capacity, torc_squeezed_hash, mask, NULL) == 0);
     }
-    for (uint64_t position = 0; torc_compact_next(block, &position, &pair);) {
+    for (uint64_t position = 0; torc_compact_next(block, &position, &room, &pair);) {
         must(torc_compact_put_hashed(copy, torc_squeezed_hash, mask, hash_of(mask, pair.field),
                                      pair.field, pair.value) == 1);
         must(torc_compact_check_hashed(copy, capacity, torc_squeezed_hash, mask, NULL) == 0);

@@ -2,7 +2,8 @@
  *
  * A compact block against a list of pairs in insertion order: random puts, batches of puts into a
  * capacity said beforehand, deletes, copies into other capacities, lookups and walks; with hashes
- * squeezed into few values, and everything checked after each step.
+ * squeezed into few values, and everything checked after each step. Names and values are also such
+ * as the codec encodes, or nearly would; some blocks are verbatim.
  */
 #include "hash/compact.h"
 
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 
 #include "hash/compact_private.h"
+#include "tests/support/coded_text.h"
 #include "tests/support/prng.h"
 #include "tests/support/squeezed_hash.h"
 
@@ -29,6 +31,7 @@ struct world {
     uint64_t mask;  /* what squeezed hashes keep */
     size_t n_names; /* to choose from */
     size_t len_max; /* of most values */
+    bool verbatim;
     uint8_t *memory;
     uint8_t *block; /* in `memory`, at any alignment, ending with it */
     struct entry entries[NAMES_MAX];
@@ -58,7 +61,8 @@ static uint64_t name_hash(const struct world *world, size_t name)
     return torc_squeezed_hash(world->mask, names[name], name_lens[name]);
 }
 
-/* Distinct names: the number, in as many bytes as it takes, then filling. */
+/* Distinct names: the number, in as many bytes as it takes, then filling; a third are text of the
+ * codec's kinds, whose second byte is one that the others do not have. */
 static void make_names(void)
 {
     struct torc_prng prng = {42};
@@ -73,14 +77,25 @@ static void make_names(void)
         for (size_t k = 2; k < NAME_BYTES; k++) {
             names[i][k] = 0xaa;
         }
+        if (i % 3 == 2) {
+            char room[TORC_CODED_BYTES];
+            struct torc_slice text =
+                torc_coded_text((unsigned)(i / 3) % TORC_CODED_KINDS, i + 10, room);
+            memcpy(names[i], text.data, text.len);
+            name_lens[i] = text.len;
+        }
     }
     for (size_t i = 0; i < sizeof noise; i++) {
         noise[i] = (uint8_t)torc_prng_next(&prng);
     }
 }
 
-static struct torc_slice draw_value(struct world *world)
+/* `room`, of TORC_CODED_BYTES, must live as long as the value. */
+static struct torc_slice draw_value(struct world *world, char *room)
 {
+    if (torc_prng_below(&world->prng, 3) == 0) {
+        return torc_coded_random(&world->prng, room);
+    }
     uint64_t kind = torc_prng_below(&world->prng, 200);
     size_t limit = kind < 100 ? 4 : kind < 180 ? world->len_max : kind < 199 ? 140 : 4000;
     return torc_slice_of(noise + torc_prng_below(&world->prng, TORC_COMPACT_MAX_PART),
@@ -132,13 +147,15 @@ static bool check_world(const struct world *world)
     MUST(torc_compact_used(world->block) <= torc_compact_capacity(world->block));
     uint64_t position = 0;
     struct torc_pair pair;
+    struct torc_pair_room room;
+    MUST(torc_compact_is_verbatim(world->block) == world->verbatim);
     for (size_t i = 0; i < world->n; i++) {
         const struct entry *entry = &world->entries[i];
-        MUST(torc_compact_next(world->block, &position, &pair));
+        MUST(torc_compact_next(world->block, &position, &room, &pair));
         MUST(torc_slice_equal(pair.field, name_slice(entry->name)));
         MUST(torc_slice_equal(pair.value, torc_slice_of(entry->value, entry->len)));
     }
-    MUST(!torc_compact_next(world->block, &position, &pair));
+    MUST(!torc_compact_next(world->block, &position, &room, &pair));
     return true;
 }
 
@@ -149,7 +166,7 @@ static bool resize(struct world *world, size_t capacity)
     MUST(memory != NULL);
     memset(memory, 0xee, offset + capacity);
     if (world->block == NULL) {
-        torc_compact_init(memory + offset, capacity);
+        torc_compact_init(memory + offset, capacity, world->verbatim);
     } else {
         size_t used = torc_compact_used(world->block);
         int rc = torc_compact_copy(world->block, memory + offset, capacity);
@@ -167,18 +184,24 @@ static bool resize(struct world *world, size_t capacity)
     return true;
 }
 
+static size_t entry_bytes_of(const struct world *world, size_t name, struct torc_slice value)
+{
+    return torc_compact_entry_bytes(name_slice(name), value, world->verbatim);
+}
+
 /* What the block would use after this put. */
 static size_t used_after(const struct world *world, size_t name, struct torc_slice value)
 {
-    size_t entry = torc_compact_entry_bytes(name_lens[name], value.len);
+    size_t entry = entry_bytes_of(world, name, value);
     size_t i = model_find(world, name);
     if (i == world->n) {
         return torc_compact_need(world->block, 1, entry);
     }
     struct torc_compact_head head = torc_compact_head_load(world->block);
-    size_t bytes = torc_compact_prints_at(&head) + TORC_COMPACT_SLOT_BYTES * (size_t)head.count +
-                   head.entry_bytes + entry -
-                   torc_compact_entry_bytes(name_lens[name], world->entries[i].len);
+    size_t bytes =
+        torc_compact_prints_at(&head) + TORC_COMPACT_SLOT_BYTES * (size_t)head.count +
+        head.entry_bytes + entry -
+        entry_bytes_of(world, name, torc_slice_of(world->entries[i].value, world->entries[i].len));
     return torc_max_u64(bytes, torc_compact_empty_bytes());
 }
 
@@ -212,7 +235,8 @@ static bool put(struct world *world, size_t name, struct torc_slice value, int *
 static bool step_put(struct world *world)
 {
     size_t name = torc_prng_below(&world->prng, world->n_names);
-    struct torc_slice value = draw_value(world);
+    char room[TORC_CODED_BYTES];
+    struct torc_slice value = draw_value(world, room);
     int rc;
     if (!put(world, name, value, &rc)) {
         return false;
@@ -221,8 +245,7 @@ static bool step_put(struct world *world)
         return true;
     }
     size_t before = torc_compact_used(world->block);
-    size_t need =
-        torc_compact_need(world->block, 1, torc_compact_entry_bytes(name_lens[name], value.len));
+    size_t need = torc_compact_need(world->block, 1, entry_bytes_of(world, name, value));
     size_t capacity =
         torc_prng_below(&world->prng, 3) == 0 ? need : torc_compact_grow(before, need);
     if (capacity > TORC_COMPACT_MAX_BYTES) {
@@ -236,14 +259,15 @@ static bool step_put(struct world *world)
 /* A command of many pairs: one new capacity, in which no put may fail. */
 static bool step_batch(struct world *world)
 {
+    static char rooms[BATCH_MAX][TORC_CODED_BYTES];
     size_t chosen[BATCH_MAX];
     struct torc_slice values[BATCH_MAX];
     size_t n = 1 + torc_prng_below(&world->prng, BATCH_MAX);
     size_t entry_bytes = 0;
     for (size_t i = 0; i < n; i++) {
         chosen[i] = torc_prng_below(&world->prng, world->n_names);
-        values[i] = draw_value(world);
-        entry_bytes += torc_compact_entry_bytes(name_lens[chosen[i]], values[i].len);
+        values[i] = draw_value(world, rooms[i]);
+        entry_bytes += entry_bytes_of(world, chosen[i], values[i]);
     }
     size_t need = torc_compact_need(world->block, n, entry_bytes);
     if (need > TORC_COMPACT_MAX_BYTES) {
@@ -299,12 +323,12 @@ static bool step_find(struct world *world)
 {
     uint64_t hashes[BATCH_MAX] = {0};
     struct torc_slice fields[BATCH_MAX] = {{0}};
-    struct torc_slice values[BATCH_MAX] = {{0}};
+    static struct torc_value values[BATCH_MAX];
     size_t n = torc_prng_below(&world->prng, BATCH_MAX + 1);
     size_t n_there = 0;
     for (size_t i = 0; i < n; i++) {
         size_t name = torc_prng_below(&world->prng, world->n_names);
-        struct torc_slice value;
+        struct torc_value value;
         size_t k = model_find(world, name);
         hashes[i] = name_hash(world, name);
         fields[i] = name_slice(name);
@@ -312,24 +336,26 @@ static bool step_find(struct world *world)
         MUST(found == (k < world->n));
         if (found) {
             const struct entry *entry = &world->entries[k];
-            MUST(torc_slice_equal(value, torc_slice_of(entry->value, entry->len)));
+            MUST(torc_slice_equal(value.text, torc_slice_of(entry->value, entry->len)));
             n_there++;
         }
     }
     MUST(torc_compact_find_many(world->block, n, hashes, fields, values) == n_there);
     for (size_t i = 0; i < n; i++) {
-        struct torc_slice value = {.data = NULL, .len = 0};
+        struct torc_value value = {.text = torc_slice_of(NULL, 0)};
         MUST(torc_compact_find(world->block, hashes[i], fields[i], &value) ==
-             (values[i].data != NULL));
-        MUST(value.data == values[i].data && value.len == values[i].len);
+             (values[i].text.data != NULL));
+        MUST(torc_slice_equal(value.text, values[i].text));
+        MUST(values[i].text.data == value.text.data || values[i].text.data == values[i].room);
     }
     if (world->n != 0) {
         struct torc_pair pair;
-        struct torc_slice value;
-        torc_compact_at(world->block, torc_prng_below(&world->prng, world->n), &pair);
+        struct torc_pair_room room;
+        struct torc_value value;
+        torc_compact_at(world->block, torc_prng_below(&world->prng, world->n), &room, &pair);
         uint64_t hash = torc_squeezed_hash(world->mask, pair.field.data, pair.field.len);
         MUST(torc_compact_find(world->block, hash, pair.field, &value));
-        MUST(value.data == pair.value.data);
+        MUST(torc_slice_equal(value.text, pair.value));
     }
     return true;
 }
@@ -377,20 +403,23 @@ int main(void)
         size_t n_names;
         size_t len_max;
         unsigned per_cent;
+        bool verbatim;
     } cases[] = {
-        {UINT64_MAX, 5, 40, 5},
-        {UINT64_MAX, 60, 40, 20},
-        {UINT64_MAX, 500, 40, 8},
-        {UINT64_MAX, 2000, 40, 4},
-        {UINT64_MAX, 400, 1000, 6},
-        {~0xfcull, 60, 40, 10},
-        {~0xfcull, 300, 40, 5},
-        {~0x3fff00ull, 60, 40, 10},
-        {~0x3fff00ull, 700, 40, 4},
-        {~0xffull, 150, 40, 8},
-        {~0xffff00ull, 60, 40, 7},
-        {~0xffff00ull, 500, 40, 6},
-        {0, 40, 40, 7},
+        {UINT64_MAX, 5, 40, 5, false},
+        {UINT64_MAX, 60, 40, 20, false},
+        {UINT64_MAX, 500, 40, 8, false},
+        {UINT64_MAX, 2000, 40, 4, false},
+        {UINT64_MAX, 400, 1000, 6, false},
+        {~0xfcull, 60, 40, 10, false},
+        {~0xfcull, 300, 40, 5, false},
+        {~0x3fff00ull, 60, 40, 10, false},
+        {~0x3fff00ull, 700, 40, 4, false},
+        {~0xffull, 150, 40, 8, false},
+        {~0xffff00ull, 60, 40, 7, false},
+        {~0xffff00ull, 500, 40, 6, false},
+        {0, 40, 40, 7, false},
+        {UINT64_MAX, 60, 40, 10, true},
+        {~0xffff00ull, 200, 40, 5, true},
     };
     uint64_t seed = torc_test_seed(20260701);
     uint64_t n_ops = torc_test_ops(24000);
@@ -402,6 +431,7 @@ int main(void)
             .mask = cases[i].mask,
             .n_names = cases[i].n_names,
             .len_max = cases[i].len_max,
+            .verbatim = cases[i].verbatim,
         };
         if (!run(&world, n_ops * cases[i].per_cent / 100)) {
             printf("failed: TORC_SEED=%llu TORC_OPS=%llu\n", (unsigned long long)seed,

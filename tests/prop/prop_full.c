@@ -3,7 +3,8 @@
  * One full hash after the other against the naive model: sets of many pairs with duplicates, an
  * allocator that fails in the middle, records moved as the cleaner does, sizes that take the hash
  * to segments of its own and back, and dropping in steps. Held after each step: torc_full_check(),
- * the count and the bytes; every few steps all fields.
+ * the count and the bytes; every few steps all fields. Values are also such as the codec encodes,
+ * or nearly would, and are put now encoded, now verbatim.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "hash/full.h"
 #include "hash/record.h"
 #include "tests/support/arena_fixture.h"
+#include "tests/support/coded_text.h"
 #include "tests/support/model.h"
 #include "tests/support/prng.h"
 
@@ -30,6 +32,7 @@ struct bench {
     struct torc_pair pairs[MAX_PAIRS];
     uint8_t names[MAX_PAIRS][64];
     uint8_t *values;
+    char coded[MAX_PAIRS][TORC_CODED_BYTES];
 };
 
 static uint64_t below(struct bench *b, uint64_t n)
@@ -85,9 +88,13 @@ static size_t random_pairs(struct bench *b)
     size_t n = below(b, 3) == 0 ? 1 + below(b, MAX_PAIRS) : 1;
     for (unsigned i = 0; i < n; ++i) {
         uint8_t *value = b->values + i * (b->value_most + 8);
+        b->pairs[i].field = random_name(b, i);
+        if (below(b, 3) == 0) {
+            b->pairs[i].value = torc_coded_random(&b->prng, b->coded[i]);
+            continue;
+        }
         size_t len = value_len(b);
         memset(value, (int)below(b, 256), len);
-        b->pairs[i].field = random_name(b, i);
         b->pairs[i].value = torc_slice_of(value, len);
     }
     return n;
@@ -95,7 +102,7 @@ static size_t random_pairs(struct bench *b)
 
 /* --- comparing --- */
 
-static bool find(const struct bench *b, struct torc_slice field, struct torc_slice *out_value)
+static bool find(const struct bench *b, struct torc_slice field, struct torc_value *out_value)
 {
     uint64_t hash = torc_hash_slice(torc_arena_seed(b->arena), field);
     return torc_full_find(b->arena, b->root, hash, field, out_value);
@@ -113,12 +120,12 @@ static void compare_all(struct bench *b)
 {
     uint8_t room[64];
     for (unsigned i = 0; i < b->n_fields; ++i) {
-        struct torc_slice ours;
+        struct torc_value ours;
         struct torc_slice theirs;
         struct torc_slice field = name_of(i, room);
         bool there = torc_model_get(b->model, KEY, field, &theirs);
         HOLD(b, find(b, field, &ours) == there);
-        HOLD(b, !there || (torc_slice_equal(ours, theirs) && ours.data != NULL));
+        HOLD(b, !there || (torc_slice_equal(ours.text, theirs) && ours.text.data != NULL));
     }
     uint64_t cursor = 0;
     do {
@@ -158,7 +165,7 @@ static void put(struct bench *b)
     if (failing) {
         torc_arena_fail_after(b->arena, 1 + below(b, n + 3));
     }
-    int64_t created = torc_full_put(b->arena, b->root, b->pairs, n);
+    int64_t created = torc_full_put(b->arena, b->root, b->pairs, n, below(b, 4) == 0);
     torc_arena_fail_after(b->arena, 0);
     if (created < 0) {
         HOLD(b, failing && created == -ENOSPC);
@@ -201,8 +208,9 @@ static void move(struct bench *b)
 static void random_field(struct bench *b)
 {
     struct torc_pair pair;
+    struct torc_pair_room room;
     struct torc_slice value;
-    bool any = torc_full_random(b->arena, b->root, torc_prng_next(&b->prng), &pair);
+    bool any = torc_full_random(b->arena, b->root, torc_prng_next(&b->prng), &room, &pair);
     HOLD(b, any == (torc_model_len(b->model, KEY) > 0));
     HOLD(b, !any || (torc_model_get(b->model, KEY, pair.field, &value) &&
                      torc_slice_equal(value, pair.value)));
@@ -318,7 +326,7 @@ static void see(void *arg, const struct torc_pair *pair)
 static void set_number(struct torc_arena *arena, uint64_t root, uint32_t number)
 {
     struct torc_pair pair = {.field = torc_slice_of(&number, 4), .value = torc_slice_str("value")};
-    ck_assert_int_ge(torc_full_put(arena, root, &pair, 1), 0);
+    ck_assert_int_ge(torc_full_put(arena, root, &pair, 1, false), 0);
 }
 
 START_TEST(a_scan_sees_all_that_stays)

@@ -3,13 +3,15 @@
  * Two databases of one arena against naive models: few keys, few fields, mixed sizes, limits
  * squeezed so that hashes change their form all the time, an allocator that fails in the middle of
  * a command, a memory limit, and maintenance in small steps between the commands. Held after each
- * step: torc_keyspace_check() and what the command answered; every few steps all contents.
+ * step: torc_keyspace_check() and what the command answered; every few steps all contents. Fields
+ * and values are also such as the codec encodes, or nearly would, and encoding goes off and on.
  */
 #include <check.h>
 #include <stdlib.h>
 
 #include "hash/keyspace.h"
 #include "tests/support/arena_fixture.h"
+#include "tests/support/coded_text.h"
 #include "tests/support/model.h"
 #include "tests/support/prng.h"
 
@@ -99,6 +101,12 @@ static struct torc_key random_key(struct bench *b)
 static struct torc_slice field_of(unsigned i, uint8_t *room)
 {
     static const size_t edges[] = {0, 1, 107, 108, 127, 128, 191, 192, 299};
+    if (i >= 9 && i % 3 == 2) {
+        char text[TORC_CODED_BYTES];
+        struct torc_slice coded = torc_coded_text((i / 3) % TORC_CODED_KINDS, i, text);
+        memcpy(room, coded.data, coded.len);
+        return torc_slice_of(room, coded.len);
+    }
     size_t len = i < 9 ? edges[i] : 5 + i % 11;
     memset(room, 'f', len);
     if (i >= 9) {
@@ -133,6 +141,12 @@ static size_t random_len(struct bench *b)
 static struct torc_slice random_value(struct bench *b, unsigned slot)
 {
     uint8_t *value = b->values + slot * (size_t)VALUE_MOST;
+    if (below(b, 3) == 0) {
+        char text[TORC_CODED_BYTES];
+        struct torc_slice coded = torc_coded_random(&b->prng, text);
+        memcpy(value, coded.data, coded.len);
+        return torc_slice_of(value, coded.len);
+    }
     size_t len = random_len(b);
     memset(value, (int)below(b, 256), len);
     return torc_slice_of(value, len);
@@ -144,6 +158,7 @@ static void change_limits(struct bench *b)
     static const uint32_t values[] = {8, 64, 32767, 32767};
     b->limits.compact_max_entries = entries[below(b, 4)];
     b->limits.compact_max_value = values[below(b, 4)];
+    b->limits.disable_encoding = below(b, 3) == 0;
 }
 
 /* --- comparing --- */
@@ -187,12 +202,12 @@ static void compare_key(struct bench *b, unsigned i)
         } while (cursor != 0);
     }
     for (unsigned k = 0; k < b->course.n_fields; ++k) {
-        struct torc_slice ours;
+        struct torc_value ours;
         struct torc_slice theirs;
         struct torc_slice field = field_of(k, b->names[0]);
         bool there = torc_model_get(model(b), key.name, field, &theirs);
         HOLD(b, torc_hash_get(keyspace(b), &key, field, &ours) == there);
-        HOLD(b, !there || torc_slice_equal(ours, theirs));
+        HOLD(b, !there || torc_slice_equal(ours.text, theirs));
     }
 }
 
@@ -330,7 +345,7 @@ static void flush(struct bench *b)
 static void get_many(struct bench *b)
 {
     struct torc_key key = random_key(b);
-    struct torc_slice ours[MAX_PAIRS];
+    struct torc_value ours[MAX_PAIRS];
     size_t n = below(b, MAX_PAIRS + 1);
     for (unsigned i = 0; i < n; ++i) {
         b->fields[i] = random_field(b, i);
@@ -341,8 +356,8 @@ static void get_many(struct bench *b)
     for (unsigned i = 0; i < n; ++i) {
         struct torc_slice theirs;
         bool there = torc_model_get(model(b), key.name, b->fields[i], &theirs);
-        HOLD(b, (ours[i].data != NULL) == there);
-        HOLD(b, !there || torc_slice_equal(ours[i], theirs));
+        HOLD(b, (ours[i].text.data != NULL) == there);
+        HOLD(b, !there || torc_slice_equal(ours[i].text, theirs));
     }
 }
 
@@ -350,8 +365,9 @@ static void random_picks(struct bench *b)
 {
     struct torc_key key = random_key(b);
     struct torc_pair pair;
+    struct torc_pair_room room;
     struct torc_slice value;
-    int any = torc_hash_random(keyspace(b), &key, torc_prng_next(&b->prng), &pair);
+    int any = torc_hash_random(keyspace(b), &key, torc_prng_next(&b->prng), &room, &pair);
     HOLD(b, any == (torc_model_len(model(b), key.name) > 0));
     HOLD(b, any == 0 || (torc_model_get(model(b), key.name, pair.field, &value) &&
                          torc_slice_equal(value, pair.value)));

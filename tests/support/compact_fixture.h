@@ -71,7 +71,7 @@ static inline uint8_t *block_create(size_t capacity)
     uint8_t *block = malloc(capacity);
     ck_assert_ptr_nonnull(block);
     memset(block, 0xee, capacity);
-    torc_compact_init(block, capacity);
+    torc_compact_init(block, capacity, false);
     return block;
 }
 

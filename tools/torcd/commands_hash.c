@@ -33,11 +33,11 @@ void torc_command_hset(struct torc_service *service, struct torc_call *call)
 
 void torc_command_hget(struct torc_service *service, struct torc_call *call)
 {
-    struct torc_slice value;
+    struct torc_value value;
     int rc = torc_hash_get(service->keyspace, &call->key, call->request.strings[1], &value);
     if (rc == 1) {
         service->stats.hits++;
-        torc_sink_bytes(call->sink, value);
+        torc_sink_bytes(call->sink, value.text);
     } else if (rc == 0) {
         service->stats.misses++;
         torc_sink_null(call->sink);
@@ -49,11 +49,11 @@ void torc_command_hget(struct torc_service *service, struct torc_call *call)
 void torc_command_hmget(struct torc_service *service, struct torc_call *call)
 {
     uint32_t n = call->request.n_strings - 1;
-    if (!torc_slices_reserve(&service->slices, n)) {
+    if (!torc_values_reserve(&service->values, n)) {
         fail(call, -ENOMEM);
         return;
     }
-    struct torc_slice *values = service->slices.items;
+    struct torc_value *values = service->values.items;
     int rc =
         torc_hash_get_many(service->keyspace, &call->key, call->request.strings + 1, n, values);
     if (rc < 0) {
@@ -63,8 +63,8 @@ void torc_command_hmget(struct torc_service *service, struct torc_call *call)
     uint64_t hits = 0;
     torc_sink_array(call->sink, n);
     for (uint32_t i = 0; i < n; i++) {
-        hits += values[i].data != NULL;
-        torc_sink_item(call->sink, values[i]);
+        hits += values[i].text.data != NULL;
+        torc_sink_item(call->sink, values[i].text);
     }
     service->stats.hits += hits;
     service->stats.misses += n - hits;
@@ -109,7 +109,7 @@ void torc_command_hlen(struct torc_service *service, struct torc_call *call)
 
 void torc_command_hexists(struct torc_service *service, struct torc_call *call)
 {
-    struct torc_slice value;
+    struct torc_value value;
     int rc = torc_hash_get(service->keyspace, &call->key, call->request.strings[1], &value);
     service->stats.hits += rc == 1;
     service->stats.misses += rc == 0;

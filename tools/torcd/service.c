@@ -25,6 +25,23 @@ bool torc_slices_reserve(struct torc_slices *slices, size_t n)
     return true;
 }
 
+bool torc_values_reserve(struct torc_values *values, size_t n)
+{
+    if (n <= values->cap) {
+        return true;
+    }
+    size_t cap = torc_max_u64(64, 2 * values->cap);
+    cap = torc_max_u64(cap, n);
+    struct torc_value *items = malloc(cap * sizeof *items);
+    if (items == NULL) {
+        return false;
+    }
+    free(values->items);
+    values->items = items;
+    values->cap = cap;
+    return true;
+}
+
 static int fill_random(void *bytes, size_t len)
 {
     ssize_t n = getrandom(bytes, len, 0);
@@ -138,6 +155,7 @@ void torc_service_fini(struct torc_service *service)
         (void)close(service->facts.statm_fd);
     }
     free(service->slices.items);
+    free(service->values.items);
     torc_text_fini(&service->text);
     *service = (struct torc_service){.facts = {.statm_fd = -1}};
 }

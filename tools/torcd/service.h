@@ -107,6 +107,12 @@ struct torc_slices {
     size_t cap;
 };
 
+/* A growing array of values that were read: scratch, too. */
+struct torc_values {
+    struct torc_value *items;
+    size_t cap;
+};
+
 struct torc_service {
     const struct torc_settings *settings;
     struct torc_arena *arena;
@@ -117,6 +123,7 @@ struct torc_service {
     struct torc_stats stats;
     struct torc_gauges gauges;
     struct torc_slices slices;
+    struct torc_values values;
     struct torc_text text;
 };
 
@@ -132,5 +139,9 @@ void torc_service_fini(struct torc_service *service);
 
 /* Make room for n items in all; contents stay. False: no memory. */
 bool torc_slices_reserve(struct torc_slices *slices, size_t n) TORC_MUST_USE;
+
+/* Make room for n values, whose contents are undefined. False: no memory, and those there were
+ * stay. */
+bool torc_values_reserve(struct torc_values *values, size_t n) TORC_MUST_USE;
 
 #endif

@@ -54,7 +54,7 @@ static inline int64_t put_str(const char *name, const char *field, const char *v
     return put(name, field, torc_slice_str(value));
 }
 
-static inline int get(const char *name, const char *field, struct torc_slice *out_value)
+static inline int get(const char *name, const char *field, struct torc_value *out_value)
 {
     struct torc_key key = key_of(name);
     return torc_hash_get(ks, &key, torc_slice_str(field), out_value);
@@ -62,14 +62,14 @@ static inline int get(const char *name, const char *field, struct torc_slice *ou
 
 static inline void expect(const char *name, const char *field, const char *value)
 {
-    struct torc_slice found;
+    struct torc_value found;
     ck_assert_msg(get(name, field, &found) == 1, "%s of %s is missing", field, name);
-    ck_assert(torc_slice_equal(found, torc_slice_str(value)));
+    ck_assert(torc_slice_equal(found.text, torc_slice_str(value)));
 }
 
 static inline void expect_none(const char *name, const char *field)
 {
-    struct torc_slice found;
+    struct torc_value found;
     ck_assert_int_eq(get(name, field, &found), 0);
 }
 

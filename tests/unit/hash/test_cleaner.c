@@ -57,12 +57,12 @@ static void del(uint32_t number)
 static void expect_in(const struct torc_keyspace *keyspace, uint32_t number, uint8_t byte)
 {
     struct torc_key key = torc_keyspace_key(keyspace, torc_slice_of(&number, 4));
-    struct torc_slice value;
+    struct torc_value value;
     ck_assert_msg(torc_hash_get(keyspace, &key, torc_slice_str("f"), &value) == 1, "key %u",
                   number);
-    ck_assert_uint_eq(value.len, VALUE_BYTES);
-    ck_assert_uint_eq(value.data[0], byte);
-    ck_assert_uint_eq(value.data[VALUE_BYTES - 1], byte);
+    ck_assert_uint_eq(value.text.len, VALUE_BYTES);
+    ck_assert_uint_eq(value.text.data[0], byte);
+    ck_assert_uint_eq(value.text.data[VALUE_BYTES - 1], byte);
 }
 
 /* The share of dead records is at most one in `part`, but for what the open segment may hold. */
@@ -93,10 +93,10 @@ static void del_field(uint32_t number)
 static void expect_field(uint32_t number, uint8_t byte)
 {
     struct torc_key key = torc_keyspace_key(ks, torc_slice_str("big"));
-    struct torc_slice value;
+    struct torc_value value;
     ck_assert_int_eq(torc_hash_get(ks, &key, torc_slice_of(&number, 4), &value), 1);
-    ck_assert_uint_eq(value.len, VALUE_BYTES);
-    ck_assert_uint_eq(value.data[VALUE_BYTES / 2], byte);
+    ck_assert_uint_eq(value.text.len, VALUE_BYTES);
+    ck_assert_uint_eq(value.text.data[VALUE_BYTES / 2], byte);
 }
 
 static const struct torc_full *big(void)
@@ -356,7 +356,7 @@ START_TEST(a_record_that_was_never_linked_is_released)
             ck_assert_int_eq(torc_record_alloc(arena, shared, bytes, &ref), 0);
             torc_compact_init(torc_record_write_key(torc_arena_at(arena, ref), TORC_RECORD_COMPACT,
                                                     torc_slice_str("stray")),
-                              40);
+                              40, false);
         }
     }
     ck_assert_int_eq(torc_keyspace_check(ks, NULL), -EBADMSG);

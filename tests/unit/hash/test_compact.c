@@ -7,17 +7,17 @@
 
 static void expect(const uint8_t *block, struct torc_slice name, struct torc_slice value)
 {
-    struct torc_slice found;
+    struct torc_value found;
     HOLDS(torc_compact_find(block, hash_of(name), name, &found));
-    ck_assert_ptr_nonnull(found.data);
-    HOLDS(torc_slice_equal(found, value));
+    ck_assert_ptr_nonnull(found.text.data);
+    HOLDS(torc_slice_equal(found.text, value));
 }
 
 static void expect_absent(const uint8_t *block, struct torc_slice name)
 {
-    struct torc_slice found = torc_slice_str("untouched");
+    struct torc_value found = {.text = torc_slice_str("untouched")};
     HOLDS(!torc_compact_find(block, hash_of(name), name, &found));
-    HOLDS(torc_slice_equal(found, torc_slice_str("untouched")));
+    HOLDS(torc_slice_equal(found.text, torc_slice_str("untouched")));
 }
 
 /* A copy to compare with: whatever a call may have changed. */
@@ -36,29 +36,41 @@ START_TEST(the_bytes_of_blocks_are_as_documented)
 {
     static const uint8_t empty[] = {0x10, 0, 24, 0, 0, 0, 0, 0};
     static const uint8_t one[] = {
-        0x10, 0,    24,  0,   1,   0,   8,   0,   /* header */
+        0x10, 1,    24,   0,    1,    0,    4, 0, /* header: a spare slot */
+        0x26,                                     /* fingerprint */
+        0xee, 0xee, 0xee,                         /* spare */
+        0x00, 0x00,                               /* offset */
+        0x6c, 0x6c, 0x7f, 0x7f,                   /* entry */
+        0xee, 0xee, 0xee, 0xee, 0xee, 0xee,       /* slack */
+    };
+    static const uint8_t verbatim[] = {
+        0x90, 0,    24,  0,   1,   0,   8,   0,   /* header */
         0x26,                                     /* fingerprint */
         0x00, 0x00,                               /* offset */
         3,    3,    '1', '2', '7', '1', '2', '7', /* entry */
     };
     static const uint8_t two[] = {
-        0x10, 2,    40,   0,    2,    0,    12,  0, /* header: two spare slots */
-        0x20, 0xab,                                 /* fingerprints of "a" and "bb" */
-        0xee, 0xee, 0xee, 0xee, 0xee, 0xee,         /* spare */
-        5,    0,    0,    0,                        /* offsets of "bb" and "a" */
-        1,    2,    'a',  '1',  '0',                /* entries */
-        2,    3,    'b',  'b',  '2',  '0',  '0',    /* */
-        0xee, 0xee,                                 /* slack */
+        0x10, 2,    40,   0,    2,    0,    9, 0, /* header: two spare slots */
+        0x20, 0xab,                               /* fingerprints of "a" and "bb" */
+        0xee, 0xee, 0xee, 0xee, 0xee, 0xee,       /* spare */
+        4,    0,    0,    0,                      /* offsets of "bb" and "a" */
+        1,    0x6c, 'a',  10,                     /* entries */
+        2,    0x6c, 'b',  'b',  200,              /* */
+        0xee, 0xee, 0xee, 0xee, 0xee,             /* slack */
     };
     uint8_t block[40];
     memset(block, 0xee, sizeof block);
-    torc_compact_init(block, 24);
+    torc_compact_init(block, 24, false);
     ck_assert_mem_eq(block, empty, sizeof empty);
     ck_assert_int_eq(put_text(block, "127", "127"), 1);
     ck_assert_mem_eq(block, one, sizeof one);
 
+    torc_compact_init(block, 24, true);
+    ck_assert_int_eq(put_text(block, "127", "127"), 1);
+    ck_assert_mem_eq(block, verbatim, sizeof verbatim);
+
     memset(block, 0xee, sizeof block);
-    torc_compact_init(block, 40);
+    torc_compact_init(block, 40, false);
     ck_assert_int_eq(put_text(block, "a", "10"), 1);
     ck_assert_int_eq(put_text(block, "bb", "200"), 1);
     ck_assert_mem_eq(block, two, sizeof two);
@@ -69,7 +81,7 @@ END_TEST
 START_TEST(the_bytes_of_a_block_with_groups_are_as_documented)
 {
     static const uint8_t front[] = {
-        0x12, 0,    0xf3, 0,    33,   0,    0x84, 0,                            /* header */
+        0x12, 0,    0xdc, 0,    33,   0,    0x6d, 0,                            /* header */
         10,   8,    3,    12,                                                   /* group counts */
         0xbb, 0xd5, 0x59, 0xd2, 0x90, 0x5f, 0x98, 0x57, 0x78, 0x6b,             /* group 0 */
         0xa9, 0xa1, 0x45, 0x71, 0xec, 0xe1, 0x1a, 0xc9,                         /* group 1 */
@@ -78,7 +90,7 @@ START_TEST(the_bytes_of_a_block_with_groups_are_as_documented)
     };
     static const char order[] = "01071113161718232832";
     char name[3];
-    uint8_t *block = block_create(243);
+    uint8_t *block = block_create(220);
     for (size_t i = 0; i < 33; i++) {
         (void)snprintf(name, sizeof name, "%02zu", i % 100);
         ck_assert_int_eq(put_text(block, name, ""), 1);
@@ -86,11 +98,13 @@ START_TEST(the_bytes_of_a_block_with_groups_are_as_documented)
     ck_assert_mem_eq(block, front, sizeof front);
     for (size_t i = 0; i < 10; i++) {
         struct torc_pair pair;
-        torc_compact_at(block, i, &pair);
+        struct torc_pair_room room;
+        torc_compact_at(block, i, &room, &pair);
         ck_assert_mem_eq(pair.field.data, &order[2 * i], 2);
-        /* An entry is four bytes here, and they are in the order of the names. */
+        /* They are in the order of the names; an entry is four bytes here, three from "10" on. */
         size_t number = (size_t)(order[2 * i] - '0') * 10 + (size_t)(order[2 * i + 1] - '0');
-        ck_assert_uint_eq(torc_load_u16(&block[243 - 132 - 2 * (i + 1)]), number * 4);
+        ck_assert_uint_eq(torc_load_u16(&block[220 - 109 - 2 * (i + 1)]),
+                          number < 10 ? number * 4 : 10 + number * 3);
     }
     free(block);
 }
@@ -100,7 +114,7 @@ START_TEST(a_long_part_has_a_length_of_two_bytes)
 {
     char room[200];
     uint8_t block[200];
-    torc_compact_init(block, sizeof block);
+    torc_compact_init(block, sizeof block, false);
     ck_assert_int_eq(put(block, torc_slice_str(""), filled(room, 108, 'x')), 1);
     struct torc_compact_head head = torc_compact_head_load(block);
     const uint8_t *entry = block + torc_compact_entries_at(&head);
@@ -164,7 +178,7 @@ START_TEST(fields_and_values_of_any_length_come_back)
     for (size_t i = 0; i < N_LENGTHS; i++) {
         for (size_t k = 0; k < N_LENGTHS; k++) {
             size_t need =
-                torc_compact_need(NULL, 1, torc_compact_entry_bytes(lengths[i], lengths[k]));
+                torc_compact_need(NULL, 1, torc_compact_stored_bytes(lengths[i], lengths[k]));
             if (need > TORC_COMPACT_MAX_BYTES) {
                 continue;
             }
@@ -176,11 +190,12 @@ START_TEST(fields_and_values_of_any_length_come_back)
             expect(block, field, value);
             expect_absent(block, torc_slice_str("absent"));
             struct torc_pair pair;
+            struct torc_pair_room room;
             uint64_t position = 0;
-            ck_assert(torc_compact_next(block, &position, &pair));
+            ck_assert(torc_compact_next(block, &position, &room, &pair));
             ck_assert(torc_slice_equal(pair.field, field) && torc_slice_equal(pair.value, value));
-            ck_assert(!torc_compact_next(block, &position, &pair));
-            torc_compact_at(block, 0, &pair);
+            ck_assert(!torc_compact_next(block, &position, &room, &pair));
+            torc_compact_at(block, 0, &room, &pair);
             ck_assert(torc_slice_equal(pair.field, field) && torc_slice_equal(pair.value, value));
             ck_assert_int_eq(torc_compact_del(block, hash_of(field), field), 1);
             expect_absent(block, field);
@@ -203,10 +218,12 @@ START_TEST(a_part_above_32767_bytes_is_refused)
     ck_assert_int_eq(put(block, torc_slice_str("x"), part), -EMSGSIZE);
     ck_assert_int_eq(put(block, torc_slice_str("new"), part), -EMSGSIZE);
     ck_assert_mem_eq(block, before, TORC_COMPACT_MAX_BYTES);
-    ck_assert_uint_gt(torc_compact_need(NULL, 1, torc_compact_entry_bytes(part.len, 0)),
-                      TORC_COMPACT_MAX_BYTES);
-    ck_assert_uint_gt(torc_compact_need(NULL, 1, torc_compact_entry_bytes(0, part.len)),
-                      TORC_COMPACT_MAX_BYTES);
+    ck_assert_uint_gt(
+        torc_compact_need(NULL, 1, torc_compact_entry_bytes(part, torc_slice_str(""), false)),
+        TORC_COMPACT_MAX_BYTES);
+    ck_assert_uint_gt(
+        torc_compact_need(NULL, 1, torc_compact_entry_bytes(torc_slice_str(""), part, true)),
+        TORC_COMPACT_MAX_BYTES);
     free(before);
     free(block);
 }
@@ -238,6 +255,154 @@ START_TEST(every_change_of_a_value_length_leaves_the_others_alone)
     }
     ck_assert_uint_eq(torc_compact_used(block), 8 + 3 * (3 + 2 + 2));
     free(block);
+}
+END_TEST
+
+/* --- forms --- */
+
+/* Texts of all forms, and of none. */
+static const char *const texts[] = {
+    "10",
+    "127",
+    "256",
+    "-1",
+    "-257",
+    "65536",
+    "18446744073709551615",
+    "-18446744073709551616",
+    "123e4567-e89b-12d3-a456-426614174000",
+    "123e4567e89b12d3a456426614174000",
+    /* raw */
+    "",
+    "0",
+    "7",
+    "007",
+    "-0",
+    "+5",
+    "18446744073709551616",
+    "1.0",
+    "a word of some bytes",
+    "123E4567-E89B-12D3-A456-426614174000",
+    "123E4567E89B12D3A456426614174000",
+};
+#define N_TEXTS (sizeof texts / sizeof texts[0])
+
+START_TEST(fields_and_values_of_any_form_come_back_as_text)
+{
+    for (int verbatim = 0; verbatim < 2; verbatim++) {
+        for (size_t shift = 0; shift < N_TEXTS; shift++) {
+            size_t entry_bytes = 0;
+            for (size_t i = 0; i < N_TEXTS; i++) {
+                entry_bytes += torc_compact_entry_bytes(
+                    torc_slice_str(texts[i]), torc_slice_str(texts[(i + shift) % N_TEXTS]),
+                    verbatim != 0);
+            }
+            const size_t need = torc_compact_need(NULL, N_TEXTS, entry_bytes);
+            uint8_t *block = malloc(need);
+            ck_assert_ptr_nonnull(block);
+            torc_compact_init(block, need, verbatim != 0);
+            ck_assert_int_eq(torc_compact_is_verbatim(block), verbatim != 0);
+            for (size_t i = 0; i < N_TEXTS; i++) {
+                ck_assert_int_eq(put_text(block, texts[i], texts[(i + shift) % N_TEXTS]), 1);
+            }
+            ck_assert_uint_eq(torc_compact_used(block), need);
+            uint64_t position = 0;
+            struct torc_pair pair;
+            struct torc_pair_room room;
+            for (size_t i = 0; i < N_TEXTS; i++) {
+                struct torc_slice value = torc_slice_str(texts[(i + shift) % N_TEXTS]);
+                expect(block, torc_slice_str(texts[i]), value);
+                HOLDS(torc_compact_next(block, &position, &room, &pair));
+                HOLDS(torc_slice_equal(pair.field, torc_slice_str(texts[i])));
+                HOLDS(torc_slice_equal(pair.value, value));
+            }
+            HOLDS(!torc_compact_next(block, &position, &room, &pair));
+            for (size_t i = 0; i < N_TEXTS; i++) {
+                struct torc_slice field = torc_slice_str(texts[i]);
+                HOLDS(torc_compact_del(block, hash_of(field), field) == 1);
+                check_block(block);
+                expect_absent(block, field);
+            }
+            free(block);
+        }
+    }
+}
+END_TEST
+
+START_TEST(every_change_of_a_value_form_leaves_the_others_alone)
+{
+    for (size_t from = 0; from < N_TEXTS; from++) {
+        for (size_t to = 0; to < N_TEXTS; to++) {
+            uint8_t *block = block_create(300);
+            HOLDS(put_text(block, "100", "before") == 1);
+            HOLDS(put_text(block, "200", texts[from]) == 1);
+            HOLDS(put_text(block, "300", "behind") == 1);
+            HOLDS(put_text(block, "200", texts[to]) == 0);
+            expect(block, torc_slice_str("100"), torc_slice_str("before"));
+            expect(block, torc_slice_str("200"), torc_slice_str(texts[to]));
+            expect(block, torc_slice_str("300"), torc_slice_str("behind"));
+            free(block);
+        }
+    }
+}
+END_TEST
+
+/* The bytes of a name that is encoded can be the bytes of one that is not. */
+START_TEST(names_with_the_bytes_of_others_are_others)
+{
+    char name[NAME_BYTES];
+    uint8_t *block = block_create(200);
+    const uint8_t bytes_of_256[] = {0x00, 0x01};
+    const struct torc_slice alike = torc_slice_of(bytes_of_256, 2);
+    struct torc_value found;
+    HOLDS(torc_compact_put_hashed(block, torc_squeezed_hash, 0, 0, torc_slice_str("256"),
+                                  torc_slice_str("1")) == 1);
+    HOLDS(!torc_compact_find(block, 0, alike, &found));
+    HOLDS(!torc_compact_find(block, 0, torc_slice_str("-257"), &found));
+    HOLDS(torc_compact_put_hashed(block, torc_squeezed_hash, 0, 0, alike, torc_slice_str("2")) ==
+          1);
+    HOLDS(torc_compact_put_hashed(block, torc_squeezed_hash, 0, 0, torc_slice_str("-257"),
+                                  torc_slice_str("3")) == 1);
+    HOLDS(torc_compact_check_hashed(block, 200, torc_squeezed_hash, 0, NULL) == 0);
+    HOLDS(torc_compact_find(block, 0, torc_slice_str("256"), &found));
+    HOLDS(torc_slice_equal(found.text, torc_slice_str("1")));
+    HOLDS(torc_compact_find(block, 0, alike, &found));
+    HOLDS(torc_slice_equal(found.text, torc_slice_str("2")));
+    HOLDS(torc_compact_find(block, 0, torc_slice_str("-257"), &found));
+    HOLDS(torc_slice_equal(found.text, torc_slice_str("3")));
+    free(block);
+
+    /* The same among so many names of one group that the lookup is the long one. */
+    block = block_create(4000);
+    for (size_t i = 0; i < 40; i++) {
+        HOLDS(torc_compact_put_hashed(block, torc_squeezed_hash, 0, 0, name_of(i, name),
+                                      torc_slice_str("")) == 1);
+    }
+    HOLDS(torc_compact_put_hashed(block, torc_squeezed_hash, 0, 0, torc_slice_str("256"),
+                                  torc_slice_str("1")) == 1);
+    HOLDS(!torc_compact_find(block, 0, alike, &found));
+    HOLDS(!torc_compact_find(block, 0, torc_slice_str("-257"), &found));
+    HOLDS(torc_compact_find(block, 0, torc_slice_str("256"), &found));
+    free(block);
+}
+END_TEST
+
+START_TEST(copies_of_a_verbatim_block_are_verbatim)
+{
+    uint8_t block[200];
+    uint8_t copy[300];
+    torc_compact_init(block, sizeof block, true);
+    ck_assert_int_eq(put_text(block, "100", "200"), 1);
+    ck_assert_int_eq(torc_compact_copy(block, copy, sizeof copy), 0);
+    check_block(copy);
+    ck_assert(torc_compact_is_verbatim(copy));
+    expect(copy, torc_slice_str("100"), torc_slice_str("200"));
+    ck_assert_int_eq(put_text(copy, "100", "300"), 0);
+    ck_assert_int_eq(put_text(copy, "101", "300"), 1);
+    ck_assert_uint_eq(torc_compact_used(copy), 8 + 2 * (3 + 8));
+    torc_compact_init(block, sizeof block, false);
+    ck_assert_int_eq(torc_compact_copy(block, copy, sizeof copy), 0);
+    ck_assert(!torc_compact_is_verbatim(copy));
 }
 END_TEST
 
@@ -273,10 +438,10 @@ START_TEST(fields_with_one_fingerprint_are_all_found_and_a_missing_one_is_not)
                          1);
     }
     ck_assert_int_eq(torc_compact_check_hashed(block, 4000, torc_squeezed_hash, 0, &why), 0);
-    struct torc_slice found;
+    struct torc_value found;
     for (size_t i = 0; i < 40; i++) {
         ck_assert(torc_compact_find(block, 0, name_of(i, name), &found));
-        ck_assert(torc_slice_equal(found, value_of(i, 0, value)));
+        ck_assert(torc_slice_equal(found.text, value_of(i, 0, value)));
     }
     ck_assert(!torc_compact_find(block, 0, name_of(40, name), &found));
     free(block);
@@ -302,11 +467,11 @@ START_TEST(hashes_that_do_not_spread_cost_time_only)
     HOLDS(torc_compact_check_hashed(block, TORC_COMPACT_MAX_BYTES, torc_squeezed_hash, mask,
                                     &why) == 0);
     for (size_t i = 0; i < 600; i++) {
-        struct torc_slice found;
+        struct torc_value found;
         struct torc_slice field = name_of(i, name);
         uint64_t hash = torc_squeezed_hash(mask, field.data, field.len);
         HOLDS(torc_compact_find(block, hash, field, &found));
-        HOLDS(torc_slice_equal(found, value_of(i, 0, value)));
+        HOLDS(torc_slice_equal(found.text, value_of(i, 0, value)));
         HOLDS(torc_compact_del(block, hash, field) == 1);
     }
     HOLDS(torc_compact_count(block) == 0);
@@ -358,15 +523,16 @@ START_TEST(deletes_leave_the_rest_in_order)
         ck_assert_uint_eq(torc_compact_count(block), 39);
         uint64_t position = 0;
         struct torc_pair pair;
+        struct torc_pair_room room;
         for (size_t i = 0; i < 40; i++) {
             if (i != places[g]) {
-                ck_assert(torc_compact_next(block, &position, &pair));
+                ck_assert(torc_compact_next(block, &position, &room, &pair));
                 ck_assert(torc_slice_equal(pair.field, name_of(i, name)));
                 ck_assert(torc_slice_equal(pair.value, value_of(i, 0, value)));
                 expect(block, pair.field, pair.value);
             }
         }
-        ck_assert(!torc_compact_next(block, &position, &pair));
+        ck_assert(!torc_compact_next(block, &position, &room, &pair));
         free(block);
     }
 }
@@ -384,12 +550,13 @@ START_TEST(of_duplicates_the_last_wins_in_the_place_of_the_first)
     ck_assert_int_eq(n_new, 3);
     uint64_t position = 0;
     struct torc_pair pair;
+    struct torc_pair_room room;
     for (size_t i = 0; i < 3; i++) {
-        ck_assert(torc_compact_next(block, &position, &pair));
+        ck_assert(torc_compact_next(block, &position, &room, &pair));
         ck_assert(torc_slice_equal(pair.field, torc_slice_str(order[i][0])));
         ck_assert(torc_slice_equal(pair.value, torc_slice_str(order[i][1])));
     }
-    ck_assert(!torc_compact_next(block, &position, &pair));
+    ck_assert(!torc_compact_next(block, &position, &room, &pair));
     free(block);
 }
 END_TEST
@@ -401,7 +568,8 @@ START_TEST(directory_order_visits_each_field_once)
     bool seen[300] = {false};
     for (size_t i = 0; i < 300; i++) {
         struct torc_pair pair;
-        torc_compact_at(block, i, &pair);
+        struct torc_pair_room room;
+        torc_compact_at(block, i, &room, &pair);
         size_t number = 0;
         while (!torc_slice_equal(pair.field, name_of(number, name))) {
             number++;
@@ -421,7 +589,7 @@ START_TEST(a_put_without_room_changes_nothing)
     char value[NAME_BYTES];
     char wide[NAME_BYTES] = "seventeen bytes..";
     for (size_t n = 1; n < 40; n++) {
-        size_t need = torc_compact_need(NULL, n, n * torc_compact_entry_bytes(14, 16));
+        size_t need = torc_compact_need(NULL, n, n * torc_compact_stored_bytes(14, 16));
         uint8_t *block = block_of(n, need);
         uint8_t *before = snapshot(block);
         ck_assert_uint_eq(torc_compact_used(block), need);
@@ -443,7 +611,7 @@ START_TEST(need_is_exact_for_new_fields_and_enough_for_old_ones)
 {
     char name[NAME_BYTES];
     char value[NAME_BYTES];
-    const size_t entry = torc_compact_entry_bytes(14, 16);
+    const size_t entry = torc_compact_stored_bytes(14, 16);
     HOLDS(torc_compact_need(NULL, 0, 0) == torc_compact_empty_bytes());
     for (size_t n = 1; n < 150; n += n / 7 + 1) {
         for (size_t more = 1; more < 600; more += more / 3 + 1) {
@@ -498,12 +666,13 @@ START_TEST(copies_hold_the_same_in_any_capacity)
             HOLDS(torc_compact_count(target) == sizes[c]);
             uint64_t position = 0;
             struct torc_pair pair;
+            struct torc_pair_room room;
             for (size_t i = 0; i < sizes[c]; i++) {
-                HOLDS(torc_compact_next(target, &position, &pair));
+                HOLDS(torc_compact_next(target, &position, &room, &pair));
                 HOLDS(torc_slice_equal(pair.field, name_of(i, name)));
                 expect(target, pair.field, value_of(i, 0, value));
             }
-            HOLDS(!torc_compact_next(target, &position, &pair));
+            HOLDS(!torc_compact_next(target, &position, &room, &pair));
         }
         free(target);
         free(block);
@@ -523,7 +692,7 @@ START_TEST(growth_gives_little_to_a_load_and_more_to_a_step)
     ck_assert_uint_eq(torc_compact_grow(65000, 65535), TORC_COMPACT_MAX_BYTES);
     ck_assert_uint_eq(torc_compact_grow(65000, 65536), 65536);
     /* A key of 14 bytes with 8 fields of 14 and 16: record head 16, index entry about 8. */
-    size_t need = torc_compact_need(NULL, 8, 8 * torc_compact_entry_bytes(14, 16));
+    size_t need = torc_compact_need(NULL, 8, 8 * torc_compact_stored_bytes(14, 16));
     ck_assert_uint_eq(need, 8 + 8 * 35);
     ck_assert_uint_le(16 + 8 + torc_compact_grow(0, need), 318);
 }
@@ -533,7 +702,7 @@ START_TEST(a_block_holds_1868_fields_of_14_and_16_bytes)
 {
     char name[NAME_BYTES];
     char value[NAME_BYTES];
-    ck_assert_uint_le(torc_compact_need(NULL, 1868, 1868 * torc_compact_entry_bytes(14, 16)),
+    ck_assert_uint_le(torc_compact_need(NULL, 1868, 1868 * torc_compact_stored_bytes(14, 16)),
                       TORC_COMPACT_MAX_BYTES);
     uint8_t *block = block_of(1868, TORC_COMPACT_MAX_BYTES);
     uint8_t *before = snapshot(block);
@@ -591,6 +760,10 @@ int main(void)
     tcase_add_test(tcase, fields_and_values_of_any_length_come_back);
     tcase_add_test(tcase, a_part_above_32767_bytes_is_refused);
     tcase_add_test(tcase, every_change_of_a_value_length_leaves_the_others_alone);
+    tcase_add_test(tcase, fields_and_values_of_any_form_come_back_as_text);
+    tcase_add_test(tcase, every_change_of_a_value_form_leaves_the_others_alone);
+    tcase_add_test(tcase, names_with_the_bytes_of_others_are_others);
+    tcase_add_test(tcase, copies_of_a_verbatim_block_are_verbatim);
     tcase_add_test(tcase, an_empty_field_name_and_an_empty_value_are_legal);
     tcase_add_test(tcase, fields_with_one_fingerprint_are_all_found_and_a_missing_one_is_not);
     tcase_add_test(tcase, hashes_that_do_not_spread_cost_time_only);

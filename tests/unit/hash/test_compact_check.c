@@ -22,7 +22,7 @@ START_TEST(broken_headers_are_refused)
         size_t at;
         uint8_t byte;
     } cases[] = {
-        {0, 0x00},  {0, 0x20},  {0, 0xf0}, /* form */
+        {0, 0x00},  {0, 0x20},  {0, 0xa0}, /* form */
         {0, 0x11},  {0, 0x12},  {0, 0x1f}, /* groups without the fields for them */
         {1, 0xff},                         /* spare beyond the capacity */
         {2, 23},    {2, 0},     {3, 1},    /* capacity below the least, above the memory */
@@ -31,12 +31,13 @@ START_TEST(broken_headers_are_refused)
         {8, 0x00},                         /* fingerprint */
         {9, 1},     {10, 0x80},            /* offset */
         {11, 2},    {12, 2},    {13, 'x'}, /* lengths and name of the entry */
-        {11, 0x6c}, {11, 0x7f}, {12, 0x6c}, {12, 0x7f}, /* reserved code points */
+        {11, 0x6c}, {11, 0x7d}, {12, 0x6c}, {12, 0x7d}, /* encoded */
+        {11, 0x7e}, {11, 0x7f}, {12, 0x7e}, {12, 0x7f}, /* code points without a form */
         {11, 0x80}, {12, 0x80}, {12, 0xff}, /* two bytes for what fits one; beyond the end */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint8_t *block = block_create(24);
-        ck_assert_int_eq(put_text(block, "127", "127"), 1);
+        ck_assert_int_eq(put_text(block, "key", "val"), 1);
         ck_assert_uint_ne(block[cases[i].at], cases[i].byte);
         block[cases[i].at] = cases[i].byte;
         ck_assert_msg(verdict(block, 24) == -EBADMSG, "case %zu was accepted", i);
@@ -51,34 +52,59 @@ START_TEST(broken_headers_are_refused)
 END_TEST
 
 /* The block {"127": "127"}, its entry replaced: what else is right about it stays right. */
-static int verdict_on_entry(const uint8_t *entry, uint8_t entry_bytes)
+static int verdict_on_entry(bool verbatim, const uint8_t *entry, uint8_t entry_bytes)
 {
-    uint8_t *block = block_create(40);
+    uint8_t *block = block_create(50);
+    torc_compact_init(block, 50, verbatim);
     ck_assert_int_eq(put_text(block, "127", "127"), 1);
     struct torc_compact_head head = torc_compact_head_load(block);
     memcpy(block + torc_compact_entries_at(&head), entry, entry_bytes);
     head.entry_bytes = entry_bytes;
     torc_compact_head_store(block, &head);
-    int rc = verdict(block, 40);
+    int rc = verdict(block, 50);
     free(block);
     return rc;
 }
 
 START_TEST(entries_that_are_not_written_the_one_way_are_refused)
 {
-    static const uint8_t right[] = {3, 3, '1', '2', '7', 'x', 'y', 'z'};
-    static const uint8_t long_field[] = {0x80, 3, 3, '1', '2', '7', 'x', 'y', 'z'};
-    static const uint8_t long_value[] = {3, 0x80, 3, '1', '2', '7', 'x', 'y', 'z'};
-    static const uint8_t cut_length[] = {3, 0x80};
-    static const uint8_t cut_value[] = {3, 4, '1', '2', '7', 'x', 'y', 'z'};
-    static const uint8_t coded_value[] = {3, 0x6c, '1', '2', '7', 'x'};
-    ck_assert_int_eq(verdict_on_entry(right, sizeof right), 0);
-    ck_assert_int_eq(verdict_on_entry(long_field, sizeof long_field), -EBADMSG);
-    ck_assert_int_eq(verdict_on_entry(long_value, sizeof long_value), -EBADMSG);
-    ck_assert_int_eq(verdict_on_entry(cut_length, sizeof cut_length), -EBADMSG);
-    ck_assert_int_eq(verdict_on_entry(cut_length, 1), -EBADMSG);
-    ck_assert_int_eq(verdict_on_entry(cut_value, sizeof cut_value), -EBADMSG);
-    ck_assert_int_eq(verdict_on_entry(coded_value, sizeof coded_value), -EBADMSG);
+    static const struct {
+        const char *what;
+        uint8_t bytes[24];
+        uint8_t n_bytes;
+        bool good;          /* in a block that encodes */
+        bool good_verbatim; /* in one that does not */
+    } rows[] = {
+        {"raw field", {3, 3, '1', '2', '7', 'x', 'y', 'z'}, 8, false, true},
+        {"raw field, number as value", {3, 2, '1', '2', '7', '1', '0'}, 7, false, true},
+        {"field with a long length", {0x80, 3, 3, '1', '2', '7', 'x', 'y', 'z'}, 9, false, false},
+        {"value with a long length", {3, 0x80, 3, '1', '2', '7', 'x', 'y', 'z'}, 9, false, false},
+        {"encoded field", {0x6c, 3, 0x7f, 'x', 'y', 'z'}, 6, true, false},
+        {"no value", {0x6c, 0, 0x7f}, 3, true, false},
+        {"encoded value", {0x6c, 0x6c, 0x7f, 10}, 4, true, false},
+        {"a digit encoded", {0x6c, 0x6c, 0x7f, 9}, 4, false, false},
+        {"number in two bytes", {0x6c, 0x6d, 0x7f, 0, 1}, 5, true, false},
+        {"number in more bytes than needed", {0x6c, 0x6d, 0x7f, 10, 0}, 5, false, false},
+        {"field in more bytes than needed", {0x6d, 0, 0x7f, 0}, 4, false, false},
+        {"-1", {0x6c, 0x74, 0x7f, 0}, 4, true, false},
+        {"number left raw", {0x6c, 2, 0x7f, '1', '0'}, 5, false, false},
+        {"code without a form", {0x6c, 0x7e, 0x7f}, 3, false, false},
+        {"code without a form", {0x6c, 0x7f, 0x7f}, 3, false, false},
+        {"uuid", {0x6c, 0x7c, 0x7f}, 19, true, false},
+        {"bare uuid", {0x6c, 0x7d, 0x7f}, 19, true, false},
+        {"uuid cut off", {0x6c, 0x7c, 0x7f}, 18, false, false},
+        {"number cut off", {0x6c, 0x6d, 0x7f, 1}, 4, false, false},
+        {"nothing behind the codes", {0x6c, 0x6c}, 2, false, false},
+        {"length cut off", {3, 0x80}, 2, false, false},
+        {"lengths cut off", {3}, 1, false, false},
+        {"value cut off", {3, 4, '1', '2', '7', 'x', 'y', 'z'}, 8, false, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int rc = verdict_on_entry(false, rows[i].bytes, rows[i].n_bytes);
+        ck_assert_msg((rc == 0) == rows[i].good, "%s: %d", rows[i].what, rc);
+        rc = verdict_on_entry(true, rows[i].bytes, rows[i].n_bytes);
+        ck_assert_msg((rc == 0) == rows[i].good_verbatim, "verbatim, %s: %d", rows[i].what, rc);
+    }
 }
 END_TEST
 
@@ -132,8 +158,9 @@ START_TEST(a_block_with_any_one_byte_changed_is_refused_or_safe)
                 n_accepted++;
                 uint64_t position = 0;
                 struct torc_pair pair;
-                struct torc_slice value;
-                while (torc_compact_next(block, &position, &pair)) {
+                struct torc_pair_room room;
+                struct torc_value value;
+                while (torc_compact_next(block, &position, &room, &pair)) {
                     HOLDS(torc_compact_find(block, hash_of(pair.field), pair.field, &value));
                 }
             }

@@ -5,6 +5,7 @@
 #include "hash/compact_kernels.h"
 
 #include "hash/compact_private.h"
+#include "tests/support/coded_text.h"
 #include "tests/support/compact_fixture.h"
 #include "tests/support/prng.h"
 #include "tests/support/squeezed_hash.h"
@@ -28,20 +29,31 @@ START_TEST(each_level_has_the_best_version_not_above_it)
 }
 END_TEST
 
+/* A lookup as torc_compact_find() does it: the name as the block keeps it. */
+static size_t locate(const struct torc_compact_ops *ops, const uint8_t *block, uint64_t hash,
+                     struct torc_slice name, struct torc_part *out_value)
+{
+    uint8_t room[TORC_CODEC_ENCODED_MAX];
+    struct torc_part part = torc_compact_encode(torc_compact_is_verbatim(block), name, room);
+    return ops->locate(block, hash, part.bytes, torc_compact_lead(&part), out_value);
+}
+
 /* All lookups in `block` by the level's version agree with what the walk says. */
 static void check_lookups(const struct torc_compact_ops *ops, const uint8_t *block, uint64_t mask)
 {
     const size_t n = torc_compact_count(block);
     struct torc_pair *pairs = calloc(n + 1, sizeof *pairs);
+    struct torc_pair_room *rooms = calloc(n + 1, sizeof *rooms);
     struct torc_slice *fields = calloc(2 * n + 1, sizeof *fields);
-    struct torc_slice *values = calloc(2 * n + 1, sizeof *values);
+    struct torc_value *values = calloc(2 * n + 1, sizeof *values);
     uint64_t *hashes = calloc(2 * n + 1, sizeof *hashes);
     uint8_t(*absent)[120] = calloc(n + 1, sizeof *absent);
-    HOLDS(pairs != NULL && fields != NULL && values != NULL && hashes != NULL && absent != NULL);
+    HOLDS(pairs != NULL && rooms != NULL && fields != NULL && values != NULL && hashes != NULL &&
+          absent != NULL);
 
     uint64_t position = 0;
     for (size_t i = 0; i < n; i++) {
-        HOLDS(torc_compact_next(block, &position, &pairs[i]));
+        HOLDS(torc_compact_next(block, &position, &rooms[i], &pairs[i]));
         const struct torc_slice field = pairs[i].field;
         fields[2 * i] = field;
         hashes[2 * i] = torc_squeezed_hash(mask, field.data, field.len);
@@ -56,31 +68,42 @@ static void check_lookups(const struct torc_compact_ops *ops, const uint8_t *blo
     size_t n_found = ops->find_many(block, 2 * n + 1, hashes, fields, values);
     HOLDS(n_found == n);
     for (size_t i = 0; i < 2 * n + 1; i++) {
-        struct torc_slice value = torc_slice_str("untouched");
-        size_t place = ops->locate(block, hashes[i], fields[i], &value);
+        const struct torc_part untouched = torc_part_raw(torc_slice_str("untouched"));
+        struct torc_part value = untouched;
+        size_t place = locate(ops, block, hashes[i], fields[i], &value);
         if (i % 2 == 0 && i != 2 * n) {
             struct torc_pair pair;
+            struct torc_pair_room room;
+            uint8_t text[TORC_CODEC_TEXT_MAX];
             HOLDS(place < n);
-            torc_compact_at(block, place, &pair);
-            HOLDS(pair.field.data == pairs[i / 2].field.data);
-            HOLDS(torc_slice_equal(value, pairs[i / 2].value));
-            HOLDS(values[i].data == value.data && values[i].len == value.len);
+            torc_compact_at(block, place, &room, &pair);
+            HOLDS(torc_slice_equal(pair.field, pairs[i / 2].field));
+            HOLDS(torc_slice_equal(torc_part_text(&value, text), pairs[i / 2].value));
+            HOLDS(torc_slice_equal(values[i].text, pairs[i / 2].value));
+            HOLDS(values[i].text.data ==
+                  (value.form == TORC_FORM_RAW ? value.bytes.data : values[i].room));
         } else {
             HOLDS(place == TORC_COMPACT_ABSENT);
-            HOLDS(torc_slice_equal(value, torc_slice_str("untouched")));
-            HOLDS(values[i].data == NULL);
+            HOLDS(memcmp(&value.bytes, &untouched.bytes, sizeof value.bytes) == 0);
+            HOLDS(values[i].text.data == NULL);
         }
     }
     /* A few at a time: the groups are not summed up. */
     for (size_t i = 0; i < 2 * n + 1; i++) {
-        struct torc_slice one;
-        HOLDS(ops->find_many(block, 1, &hashes[i], &fields[i], &one) == (values[i].data != NULL));
-        HOLDS(one.data == values[i].data && one.len == values[i].len);
+        struct torc_value one = {.text = torc_slice_of(NULL, 0)};
+        HOLDS(ops->find(block, hashes[i], fields[i], &one) == (values[i].text.data != NULL));
+        HOLDS((one.text.data == NULL) == (values[i].text.data == NULL));
+        HOLDS(torc_slice_equal(one.text, values[i].text));
+        HOLDS(ops->find_many(block, 1, &hashes[i], &fields[i], &one) ==
+              (values[i].text.data != NULL));
+        HOLDS((one.text.data == NULL) == (values[i].text.data == NULL));
+        HOLDS(torc_slice_equal(one.text, values[i].text));
     }
     free(absent);
     free(hashes);
     free(values);
     free(fields);
+    free(rooms);
     free(pairs);
 }
 
@@ -93,7 +116,8 @@ static const size_t field_counts[] = {
 static const uint64_t masks[] = {UINT64_MAX, ~0xfcull, ~0xffff00ull, 0};
 #define N_MASKS (sizeof masks / sizeof masks[0])
 
-/* Fill with names of all short lengths, and some long ones and long values among them. */
+/* Fill with names of all short lengths, and some long ones and long values among them; each fourth
+ * name and each fifth value is near what is encoded. */
 static void fill_mixed(uint8_t *block, size_t n, uint64_t mask)
 {
     for (size_t i = 0; i < n; i++) {
@@ -105,9 +129,15 @@ static void fill_mixed(uint8_t *block, size_t n, uint64_t mask)
         size_t name_len = i % 97 == 96 ? 120 : 4 + i % 16;
         size_t value_len = i % 53 == 52 ? 130 : i % 9;
         struct torc_slice field = torc_slice_of(name, name_len);
-        uint64_t hash = torc_squeezed_hash(mask, name, name_len);
-        HOLDS(torc_compact_put_hashed(block, torc_squeezed_hash, mask, hash, field,
-                                      filled(value, value_len, (char)i)) == 1);
+        if (i % 4 == 3) {
+            field = torc_coded_text((unsigned)(i / 4) % TORC_CODED_KINDS, i + 10, name);
+        }
+        struct torc_slice text = filled(value, value_len, (char)i);
+        if (i % 5 == 4) {
+            text = torc_coded_text((unsigned)(i / 5) % TORC_CODED_KINDS, i, value);
+        }
+        uint64_t hash = torc_squeezed_hash(mask, field.data, field.len);
+        HOLDS(torc_compact_put_hashed(block, torc_squeezed_hash, mask, hash, field, text) == 1);
     }
 }
 
@@ -120,7 +150,7 @@ START_TEST(each_level_finds_what_is_there_at_each_count)
             if (masks[m] != UINT64_MAX && field_counts[c] > 260) {
                 continue; /* lookups are scans */
             }
-            torc_compact_init(roomy, sizeof roomy);
+            torc_compact_init(roomy, sizeof roomy, false);
             fill_mixed(roomy, field_counts[c], masks[m]);
             uint8_t *block = malloc(torc_compact_used(roomy));
             ck_assert_ptr_nonnull(block);
@@ -145,21 +175,21 @@ START_TEST(each_level_tells_names_apart_by_any_byte)
     for (size_t len = 1; len <= 130; len += len < 40 ? 1 : 30) {
         uint8_t block[300];
         uint8_t *name = malloc(len);
-        struct torc_slice value;
+        struct torc_part value;
         ck_assert_ptr_nonnull(name);
         memset(name, 'n', len);
-        torc_compact_init(block, sizeof block);
+        torc_compact_init(block, sizeof block, false);
         ck_assert_int_eq(torc_compact_put_hashed(block, torc_squeezed_hash, 0, 0,
                                                  torc_slice_of(name, len), torc_slice_str("v")),
                          1);
         for (size_t l = 0; l < N_LEVELS; l++) {
             const struct torc_compact_ops *ops = torc_compact_ops_at(levels[l]);
-            HOLDS(ops->locate(block, 0, torc_slice_of(name, len), &value) == 0);
-            HOLDS(ops->locate(block, 0, torc_slice_of(name, len - 1), &value) ==
+            HOLDS(locate(ops, block, 0, torc_slice_of(name, len), &value) == 0);
+            HOLDS(locate(ops, block, 0, torc_slice_of(name, len - 1), &value) ==
                   TORC_COMPACT_ABSENT);
             for (size_t i = 0; i < len; i++) {
                 name[i] ^= 1;
-                HOLDS(ops->locate(block, 0, torc_slice_of(name, len), &value) ==
+                HOLDS(locate(ops, block, 0, torc_slice_of(name, len), &value) ==
                       TORC_COMPACT_ABSENT);
                 name[i] ^= 1;
             }
@@ -174,7 +204,7 @@ START_TEST(each_level_finds_at_each_misalignment)
     static uint8_t roomy[TORC_COMPACT_MAX_BYTES];
     static const size_t some[] = {1, 15, 16, 17, 32, 33, 65, 130};
     for (size_t c = 0; c < sizeof some / sizeof some[0]; c++) {
-        torc_compact_init(roomy, sizeof roomy);
+        torc_compact_init(roomy, sizeof roomy, false);
         fill_mixed(roomy, some[c], UINT64_MAX);
         const size_t bytes = torc_compact_used(roomy);
         for (size_t offset = 0; offset < 32; offset++) {

@@ -47,10 +47,10 @@ static uint64_t hash_of(struct torc_slice field)
 static int64_t put(const char *field, struct torc_slice value)
 {
     struct torc_pair pair = {.field = torc_slice_str(field), .value = value};
-    return torc_full_put(arena, root, &pair, 1);
+    return torc_full_put(arena, root, &pair, 1, false);
 }
 
-static bool get(const char *field, struct torc_slice *out_value)
+static bool get(const char *field, struct torc_value *out_value)
 {
     struct torc_slice name = torc_slice_str(field);
     return torc_full_find(arena, root, hash_of(name), name, out_value);
@@ -64,9 +64,9 @@ static int del(const char *field)
 
 static void expect(const char *field, const char *value)
 {
-    struct torc_slice found;
+    struct torc_value found;
     ck_assert_msg(get(field, &found), "%s is missing", field);
-    ck_assert(torc_slice_equal(found, torc_slice_str(value)));
+    ck_assert(torc_slice_equal(found.text, torc_slice_str(value)));
 }
 
 static uint8_t *bytes_of(size_t len, int byte)
@@ -91,12 +91,13 @@ static void fill(unsigned n, size_t value_len)
 
 START_TEST(an_empty_hash_has_nothing)
 {
-    struct torc_slice value;
+    struct torc_value value;
+    struct torc_pair_room room;
     struct torc_pair pair;
     ck_assert_uint_eq(torc_full_count(arena, root), 0);
     ck_assert(!get("f", &value));
     ck_assert_int_eq(del("f"), 0);
-    ck_assert(!torc_full_random(arena, root, 5, &pair));
+    ck_assert(!torc_full_random(arena, root, 5, &room, &pair));
     ck_assert_uint_eq(torc_full_bytes(arena, root), ROOT_BYTES);
     check();
 }
@@ -112,11 +113,11 @@ START_TEST(fields_and_values_of_any_length_come_back)
     for (size_t i = 0; i < n; ++i) {
         for (size_t k = 0; k < n; ++k) {
             struct torc_pair pair = {torc_slice_of(field, lens[i]), torc_slice_of(value, lens[k])};
-            struct torc_slice found;
-            ck_assert_int_eq(torc_full_put(arena, root, &pair, 1), k == 0);
+            struct torc_value found;
+            ck_assert_int_eq(torc_full_put(arena, root, &pair, 1, false), k == 0);
             ck_assert(torc_full_find(arena, root, hash_of(pair.field), pair.field, &found));
-            ck_assert(torc_slice_equal(found, pair.value));
-            ck_assert_ptr_nonnull(found.data);
+            ck_assert(torc_slice_equal(found.text, pair.value));
+            ck_assert_ptr_nonnull(found.text.data);
         }
         check();
     }
@@ -128,13 +129,13 @@ END_TEST
 
 START_TEST(a_value_of_equal_length_is_written_in_place)
 {
-    struct torc_slice before;
-    struct torc_slice after;
+    struct torc_value before;
+    struct torc_value after;
     ck_assert_int_eq(put("f", torc_slice_str("one")), 1);
     ck_assert(get("f", &before));
     ck_assert_int_eq(put("f", torc_slice_str("two")), 0);
     ck_assert(get("f", &after));
-    ck_assert_ptr_eq(before.data, after.data);
+    ck_assert_ptr_eq(before.text.data, after.text.data);
     expect("f", "two");
     ck_assert_uint_eq(torc_stream_shared(arena)->dead, 0);
     check();
@@ -154,6 +155,114 @@ START_TEST(a_value_of_another_length_makes_the_old_record_dead)
 }
 END_TEST
 
+/* The record of a field. */
+static uint8_t *record_of(const char *field)
+{
+    struct torc_slice name = torc_slice_str(field);
+    uint64_t ref = torc_table_find(arena, &torc_full_at(arena, root)->table, hash_of(name), name);
+    ck_assert_uint_ne(ref, TORC_REF_NONE);
+    return torc_arena_at(arena, ref);
+}
+
+START_TEST(values_are_kept_in_their_form_and_read_as_text)
+{
+    static const struct {
+        const char *text;
+        uint8_t form;
+        size_t bytes;
+    } rows[] = {
+        {"7", TORC_FORM_RAW, 1},
+        {"10", TORC_FORM_NATURAL, 1},
+        {"010", TORC_FORM_RAW, 3},
+        {"-65536", TORC_FORM_NEGATIVE + 1, 2},
+        {"18446744073709551615", TORC_FORM_NATURAL + 7, 8},
+        {"18446744073709551616", TORC_FORM_RAW, 20},
+        {"123e4567-e89b-12d3-a456-426614174000", TORC_FORM_UUID, 16},
+        {"123E4567-E89B-12D3-A456-426614174000", TORC_FORM_RAW, 36},
+        {"123e4567e89b12d3a456426614174000", TORC_FORM_UUID_BARE, 16},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        struct torc_part value;
+        ck_assert_int_eq(put("1000", torc_slice_str(rows[i].text)), i == 0);
+        struct torc_slice name = torc_record_field(record_of("1000"), &value);
+        ck_assert(torc_slice_equal(name, torc_slice_str("1000")));
+        ck_assert_uint_eq(value.form, rows[i].form);
+        ck_assert_uint_eq(value.bytes.len, rows[i].bytes);
+        expect("1000", rows[i].text);
+        ck_assert_uint_eq(torc_full_at(arena, root)->record_bytes,
+                          torc_record_field_bytes(true, 4, rows[i].bytes));
+        check();
+    }
+}
+END_TEST
+
+START_TEST(a_value_of_another_form_and_as_many_bytes_is_written_in_place)
+{
+    static const char *const rows[] = {"1000", "ab", "-1000", "02", "65535", "-257"};
+    ck_assert_int_eq(put("f", torc_slice_str("zz")), 1);
+    const uint8_t *record = record_of("f");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        ck_assert_int_eq(put("f", torc_slice_str(rows[i])), 0);
+        ck_assert_ptr_eq(record_of("f"), record);
+        expect("f", rows[i]);
+        check();
+    }
+    ck_assert_uint_eq(torc_stream_shared(arena)->dead, 0);
+}
+END_TEST
+
+START_TEST(verbatim_values_live_beside_those_that_are_encoded)
+{
+    struct torc_part stored;
+    struct torc_pair pairs[] = {
+        {torc_slice_str("a"), torc_slice_str("1234567890")},
+        {torc_slice_str("b"), torc_slice_str("1234567890")},
+    };
+    ck_assert_int_eq(torc_full_put(arena, root, &pairs[0], 1, false), 1);
+    ck_assert_int_eq(torc_full_put(arena, root, &pairs[1], 1, true), 1);
+    (void)torc_record_field(record_of("a"), &stored);
+    ck_assert_uint_eq(stored.form, TORC_FORM_NATURAL + 3);
+    (void)torc_record_field(record_of("b"), &stored);
+    ck_assert_uint_eq(stored.form, TORC_FORM_RAW);
+    expect("a", "1234567890");
+    expect("b", "1234567890");
+    check();
+    /* And each the other way round. */
+    ck_assert_int_eq(torc_full_put(arena, root, &pairs[0], 1, true), 0);
+    ck_assert_int_eq(torc_full_put(arena, root, &pairs[1], 1, false), 0);
+    (void)torc_record_field(record_of("a"), &stored);
+    ck_assert_uint_eq(stored.form, TORC_FORM_RAW);
+    (void)torc_record_field(record_of("b"), &stored);
+    ck_assert_uint_eq(stored.form, TORC_FORM_NATURAL + 3);
+    expect("a", "1234567890");
+    expect("b", "1234567890");
+    check();
+}
+END_TEST
+
+START_TEST(a_moved_value_keeps_its_form)
+{
+    struct torc_part stored;
+    struct torc_slice name = torc_slice_str("f");
+    ck_assert_int_eq(put("f", torc_slice_str("4000000000")), 1);
+    uint64_t ref = torc_table_find(arena, &torc_full_at(arena, root)->table, hash_of(name), name);
+    ck_assert_int_eq(torc_full_move(arena, root, ref), 0);
+    (void)torc_record_field(record_of("f"), &stored);
+    ck_assert_uint_eq(stored.form, TORC_FORM_NATURAL + 3);
+    expect("f", "4000000000");
+    check();
+    /* To segments of its own: the record is written anew. */
+    fill(LARGE, 100);
+    ref = torc_table_find(arena, &torc_full_at(arena, root)->table, hash_of(name), name);
+    ck_assert_int_eq(torc_full_move(arena, root, ref), 0);
+    ck_assert_int_eq(torc_record_type(record_of("f")), TORC_RECORD_FIELD);
+    (void)torc_record_field(record_of("f"), &stored);
+    ck_assert_uint_eq(stored.form, TORC_FORM_NATURAL + 3);
+    expect("f", "4000000000");
+    check();
+}
+END_TEST
+
 START_TEST(of_pairs_with_one_field_the_last_wins_and_counts_once)
 {
     struct torc_pair pairs[] = {
@@ -161,12 +270,12 @@ START_TEST(of_pairs_with_one_field_the_last_wins_and_counts_once)
         {torc_slice_str("a"), torc_slice_str("333")}, {torc_slice_str("c"), torc_slice_str("4")},
         {torc_slice_str("a"), torc_slice_str("5")},
     };
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, 5), 3);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, 5, false), 3);
     expect("a", "5");
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, 4), 0);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, 4, false), 0);
     expect("a", "333");
     /* In place is what the first of these would do, and what the last one must not. */
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, 5), 0);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, 5, false), 0);
     expect("a", "5");
     expect("b", "2");
     check();
@@ -191,7 +300,7 @@ START_TEST(a_set_of_many_pairs_is_all_or_nothing)
     int64_t created;
     do {
         torc_arena_fail_after(arena, ++n);
-        created = torc_full_put(arena, root, pairs, N);
+        created = torc_full_put(arena, root, pairs, N, false);
         torc_arena_fail_after(arena, 0);
         check();
         if (created < 0) {
@@ -212,7 +321,7 @@ END_TEST
 
 START_TEST(a_deleted_field_is_gone)
 {
-    struct torc_slice value;
+    struct torc_value value;
     fill(50, 20);
     for (unsigned i = 0; i < 50; i += 2) {
         char field[16];
@@ -254,7 +363,7 @@ START_TEST(one_set_of_many_bytes_uses_own_segments_at_once)
         numbers[i] = i;
         pairs[i] = (struct torc_pair){torc_slice_of(&numbers[i], 4), torc_slice_of(value, 1000)};
     }
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, N), N);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, N, false), N);
     const struct torc_full *full = torc_full_at(arena, root);
     ck_assert_uint_gt(full->stream.live, full->record_bytes / 2);
     check();
@@ -272,7 +381,7 @@ START_TEST(a_failed_set_leaves_no_segments_behind)
             (struct torc_pair){torc_slice_of(value + i, (size_t)i), torc_slice_of(value, 60000)};
     }
     torc_arena_fail_after(arena, N);
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, N), -ENOSPC);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, N, false), -ENOSPC);
     torc_arena_fail_after(arena, 0);
     ck_assert_uint_eq(torc_full_at(arena, root)->stream.open, 0);
     ck_assert_uint_eq(torc_arena_used_by(arena, TORC_USE_INDEX), 0);
@@ -317,7 +426,8 @@ START_TEST(every_field_is_drawn_at_random)
     fill(10, 20);
     for (uint64_t i = 0; i < 2000 && n < 10; ++i) {
         struct torc_pair pair;
-        ck_assert(torc_full_random(arena, root, i * 0x9e3779b97f4a7c15ull, &pair));
+        struct torc_pair_room room;
+        ck_assert(torc_full_random(arena, root, i * 0x9e3779b97f4a7c15ull, &room, &pair));
         unsigned which = (unsigned)(pair.field.data[1] - '0');
         n += seen[which] == 0;
         seen[which] = 1;
@@ -328,7 +438,7 @@ END_TEST
 
 START_TEST(a_moved_record_is_found_at_its_new_place)
 {
-    struct torc_slice value;
+    struct torc_value value;
     ck_assert_int_eq(put("f", torc_slice_str("value")), 1);
     ck_assert_int_eq(put("g", torc_slice_str("value")), 1);
     struct torc_slice name = torc_slice_str("f");
@@ -401,6 +511,15 @@ START_TEST(damage_is_found)
     ck_assert_int_eq(torc_full_check(arena, root, NULL), -EBADMSG);
     record[1] ^= 1;
     ck_assert_int_eq(torc_full_check(arena, root + 64, NULL), -EBADMSG);
+    ck_assert_int_eq(put("g", torc_slice_str("1000")), 1);
+    struct torc_part stored;
+    (void)torc_record_field(record_of("g"), &stored);
+    uint8_t *encoded = record_of("g") + (stored.bytes.data - record_of("g"));
+    check();
+    encoded[1] = 0; /* 232 in two bytes, where one would do */
+    ck_assert_int_eq(torc_full_check(arena, root, &why), -EBADMSG);
+    ck_assert_str_eq(why, "full: a value is encoded as the codec would not");
+    encoded[1] = 3;
     ck_assert_int_eq(torc_full_check(arena, arena->region.capacity, NULL), -EBADMSG);
     ck_assert_int_eq(torc_full_check(arena, 0, NULL), -EBADMSG);
     check();
@@ -417,6 +536,10 @@ int main(void)
     tcase_add_test(tcase, fields_and_values_of_any_length_come_back);
     tcase_add_test(tcase, a_value_of_equal_length_is_written_in_place);
     tcase_add_test(tcase, a_value_of_another_length_makes_the_old_record_dead);
+    tcase_add_test(tcase, values_are_kept_in_their_form_and_read_as_text);
+    tcase_add_test(tcase, a_value_of_another_form_and_as_many_bytes_is_written_in_place);
+    tcase_add_test(tcase, verbatim_values_live_beside_those_that_are_encoded);
+    tcase_add_test(tcase, a_moved_value_keeps_its_form);
     tcase_add_test(tcase, of_pairs_with_one_field_the_last_wins_and_counts_once);
     tcase_add_test(tcase, a_set_of_many_pairs_is_all_or_nothing);
     tcase_add_test(tcase, a_deleted_field_is_gone);

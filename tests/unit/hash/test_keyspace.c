@@ -7,19 +7,20 @@ START_TEST(a_missing_key_reads_as_an_empty_hash)
 {
     struct torc_key key = key_of("none");
     struct torc_slice fields[] = {torc_slice_str("a"), torc_slice_str("b")};
-    struct torc_slice values[] = {fields[0], fields[1]};
+    struct torc_value values[] = {{.text = fields[0]}, {.text = fields[1]}};
+    struct torc_pair_room room;
     struct torc_pair pair;
     uint64_t cursor = 7;
     expect_none("none", "a");
     ck_assert_int_eq(len("none"), 0);
     ck_assert_int_eq(torc_hash_get_many(ks, &key, fields, 2, values), 0);
-    ck_assert_ptr_null(values[0].data);
-    ck_assert_ptr_null(values[1].data);
+    ck_assert_ptr_null(values[0].text.data);
+    ck_assert_ptr_null(values[1].text.data);
     ck_assert_int_eq(torc_hash_del(ks, &key, fields, 2), 0);
     ck_assert_int_eq(torc_hash_each(ks, &key, NULL, NULL), 0);
     ck_assert_int_eq(torc_hash_scan(ks, &key, 5, 10, NULL, NULL, &cursor), 0);
     ck_assert_uint_eq(cursor, 0);
-    ck_assert_int_eq(torc_hash_random(ks, &key, 1, &pair), 0);
+    ck_assert_int_eq(torc_hash_random(ks, &key, 1, &room, &pair), 0);
     ck_assert(!torc_keyspace_del(ks, &key));
     ck_assert_int_eq(torc_keyspace_type(ks, &key), TORC_TYPE_NONE);
     ck_assert_int_eq(torc_keyspace_encoding(ks, &key), TORC_ENCODING_NONE);
@@ -58,17 +59,17 @@ END_TEST
 
 START_TEST(empty_names_and_values_are_legal)
 {
-    struct torc_slice value;
+    struct torc_value value;
     for (int form = 0; form < 2; ++form) {
         limits.compact_max_entries = form == 0 ? 65535 : 0;
         ck_assert_int_eq(put_str("", "", ""), 1);
         ck_assert_int_eq(get("", "", &value), 1);
-        ck_assert_uint_eq(value.len, 0);
-        ck_assert_ptr_nonnull(value.data);
+        ck_assert_uint_eq(value.text.len, 0);
+        ck_assert_ptr_nonnull(value.text.data);
         struct torc_key key = key_of("");
         struct torc_slice field = torc_slice_str("");
         ck_assert_int_eq(torc_hash_get_many(ks, &key, &field, 1, &value), 0);
-        ck_assert_ptr_nonnull(value.data);
+        ck_assert_ptr_nonnull(value.text.data);
         check();
         ck_assert_int_eq(del("", ""), 1);
         ck_assert_uint_eq(torc_keyspace_count(ks), 0);
@@ -85,7 +86,7 @@ START_TEST(parts_of_any_length_come_back_in_both_forms)
     for (size_t i = 0; i < n; ++i) {
         for (size_t k = 0; k < n; ++k) {
             for (uint32_t most = 0; most < 2; ++most) {
-                struct torc_slice found;
+                struct torc_value found;
                 struct torc_slice name = torc_slice_of(part, lens[(i + k) % n]);
                 struct torc_key key = torc_keyspace_key(ks, name);
                 struct torc_pair pair = {torc_slice_of(part, lens[i]),
@@ -93,7 +94,7 @@ START_TEST(parts_of_any_length_come_back_in_both_forms)
                 limits.compact_max_entries = most;
                 ck_assert_int_eq(torc_hash_put(ks, &key, &pair, 1), 1);
                 ck_assert_int_eq(torc_hash_get(ks, &key, pair.field, &found), 1);
-                ck_assert(torc_slice_equal(found, pair.value));
+                ck_assert(torc_slice_equal(found.text, pair.value));
                 bool compact = most == 1 && lens[i] <= 32767 && lens[k] <= 32767 &&
                                torc_compact_need(NULL, 1, lens[i] + lens[k] + 4) <= 65535;
                 ck_assert_int_eq(torc_keyspace_encoding(ks, &key),
@@ -185,6 +186,8 @@ START_TEST(a_key_that_holds_no_hash_is_left_alone)
     struct torc_key key = key_of("s");
     struct torc_slice field = torc_slice_str("f");
     struct torc_pair pair = {field, field};
+    struct torc_pair_room room;
+    struct torc_value value;
     uint64_t ref;
     uint64_t cursor;
     /* No command makes a string yet. */
@@ -201,13 +204,13 @@ START_TEST(a_key_that_holds_no_hash_is_left_alone)
     ck_assert_uint_eq(torc_keyspace_usage(ks, &key), 9 + TORC_KEYSPACE_ENTRY_BYTES);
     ck_assert_int_eq(torc_hash_put(ks, &key, &pair, 1), -EINVAL);
     ck_assert_int_eq(torc_hash_put(ks, &key, NULL, 0), -EINVAL);
-    ck_assert_int_eq(torc_hash_get(ks, &key, field, &pair.value), -EINVAL);
-    ck_assert_int_eq(torc_hash_get_many(ks, &key, &field, 1, &pair.value), -EINVAL);
+    ck_assert_int_eq(torc_hash_get(ks, &key, field, &value), -EINVAL);
+    ck_assert_int_eq(torc_hash_get_many(ks, &key, &field, 1, &value), -EINVAL);
     ck_assert_int_eq(torc_hash_del(ks, &key, &field, 1), -EINVAL);
     ck_assert_int_eq(torc_hash_len(ks, &key), -EINVAL);
     ck_assert_int_eq(torc_hash_each(ks, &key, NULL, NULL), -EINVAL);
     ck_assert_int_eq(torc_hash_scan(ks, &key, 0, 1, NULL, NULL, &cursor), -EINVAL);
-    ck_assert_int_eq(torc_hash_random(ks, &key, 0, &pair), -EINVAL);
+    ck_assert_int_eq(torc_hash_random(ks, &key, 0, &room, &pair), -EINVAL);
     check();
     ck_assert(torc_keyspace_del(ks, &key));
     check();
@@ -253,9 +256,9 @@ START_TEST(a_block_that_is_full_becomes_a_full_hash)
     ck_assert_int_eq(torc_hash_put(ks, &over, pairs, most + 1), most + 1);
     ck_assert_int_eq(encoding("over"), TORC_ENCODING_FULL);
     for (unsigned i = 0; i <= most; ++i) {
-        struct torc_slice value;
+        struct torc_value value;
         ck_assert_int_eq(torc_hash_get(ks, &all, pairs[i].field, &value), 1);
-        ck_assert(torc_slice_equal(value, pairs[i].value));
+        ck_assert(torc_slice_equal(value.text, pairs[i].value));
         ck_assert_int_eq(torc_hash_get(ks, &one, pairs[i].field, &value), 1);
         ck_assert_int_eq(torc_hash_get(ks, &over, pairs[i].field, &value), 1);
     }
@@ -278,9 +281,9 @@ START_TEST(updates_of_a_full_block_need_no_room)
     }
     ck_assert_int_eq(torc_hash_put(ks, &key, pairs, most), 0);
     ck_assert_int_eq(encoding("h"), TORC_ENCODING_COMPACT);
-    struct torc_slice value;
+    struct torc_value value;
     ck_assert_int_eq(torc_hash_get(ks, &key, pairs[most - 1].field, &value), 1);
-    ck_assert(torc_slice_equal(value, pairs[0].value));
+    ck_assert(torc_slice_equal(value.text, pairs[0].value));
     check();
 }
 END_TEST
@@ -429,7 +432,7 @@ START_TEST(a_flush_leaves_other_databases_alone)
     ck_assert_int_eq(torc_keyspace_open(arena, 5, &limits, &other), 0);
     struct torc_key key = torc_keyspace_key(other, torc_slice_str("h"));
     struct torc_pair pair = {torc_slice_str("f"), torc_slice_str("other")};
-    struct torc_slice value;
+    struct torc_value value;
     ck_assert_int_eq(torc_hash_put(other, &key, &pair, 1), 1);
     ck_assert_int_eq(put_str("h", "f", "mine"), 1);
     expect("h", "f", "mine");
@@ -437,7 +440,7 @@ START_TEST(a_flush_leaves_other_databases_alone)
     settle();
     expect_none("h", "f");
     ck_assert_int_eq(torc_hash_get(other, &key, pair.field, &value), 1);
-    ck_assert(torc_slice_equal(value, pair.value));
+    ck_assert(torc_slice_equal(value.text, pair.value));
     check();
     torc_keyspace_close(other);
 }

@@ -72,7 +72,7 @@ START_TEST(at_the_memory_limit_reads_and_deletes_work)
     uint8_t *value = bytes_of(3000, 'v');
     char name[16];
     unsigned n = 0;
-    struct torc_slice found;
+    struct torc_value found;
     torc_arena_set_limit(arena, 8 * TORC_MIB);
     int64_t created;
     do {

@@ -47,6 +47,15 @@ START_TEST(lengths_take_the_least_bytes_and_come_back)
 }
 END_TEST
 
+/* Write a field record with the value as the codec keeps it. */
+static void write_text(uint8_t *record, uint64_t owner, struct torc_slice field,
+                       struct torc_slice value)
+{
+    uint8_t room[TORC_CODEC_ENCODED_MAX];
+    struct torc_part part = torc_codec_encode(value, room);
+    torc_record_write_field(record, owner, field, &part);
+}
+
 static void check_field(uint32_t field_len, uint32_t value_len, uint64_t owner)
 {
     struct torc_slice field = filled(names, field_len, 'f');
@@ -54,19 +63,21 @@ static void check_field(uint32_t field_len, uint32_t value_len, uint64_t owner)
     uint64_t bytes = torc_record_field_bytes(owner != 0, field_len, value_len);
     uint8_t *record = malloc(bytes);
     struct torc_record_view view;
-    struct torc_slice stored;
+    struct torc_part part = torc_part_raw(value);
+    struct torc_part stored;
     ck_assert_ptr_nonnull(record);
-    torc_record_write_field(record, owner, field, value);
+    torc_record_write_field(record, owner, field, &part);
     ck_assert_uint_eq(torc_record_bytes(record), bytes);
     ck_assert(torc_slice_equal(torc_record_name(record), field));
     ck_assert(torc_slice_equal(torc_record_field(record, &stored), field));
-    ck_assert(torc_slice_equal(stored, value));
+    ck_assert(torc_slice_equal(stored.bytes, value));
     ck_assert(!torc_record_is_dead(record));
     ck_assert_int_eq(torc_record_parse(record, bytes, &view), 0);
     ck_assert_uint_eq(view.bytes, bytes);
     ck_assert_uint_eq(view.owner, owner);
     ck_assert(torc_slice_equal(view.name, field));
     ck_assert(torc_slice_equal(view.payload, value));
+    ck_assert_uint_eq(view.form, TORC_FORM_RAW);
     ck_assert_int_eq(view.type, owner != 0 ? TORC_RECORD_FIELD_OWNED : TORC_RECORD_FIELD);
     free(record);
 }
@@ -86,13 +97,26 @@ START_TEST(the_bytes_of_records_are_as_documented)
 {
     static const uint8_t field[] = {0x04, 1, 2, 'f', 'v', 'w'};
     static const uint8_t owned[] = {0x05, 0x00, 0x03, 0x02, 0x01, 0x00, 1, 0, 'f'};
+    static const uint8_t number[] = {0x04, 2, 0xe2, '2', '0', 0x00, 0x01};
+    static const uint8_t negative[] = {0x04, 1, 0xe9, 'f', 0x00};
+    static const uint8_t uuid[] = {0x04, 1,    0xf1, 'f',  0x12, 0x3e, 0x45, 0x67, 0xe8, 0x9b,
+                                   0x12, 0xd3, 0xa4, 0x56, 0x42, 0x66, 0x14, 0x17, 0x40, 0x00};
     static const uint8_t full[] = {0x02, 3, 'k', 'e', 'y', 0x00, 0x01, 0, 0, 0};
     static const uint8_t hole[] = {0x86, 7, 0, 0, 0};
-    uint8_t record[16];
-    torc_record_write_field(record, 0, torc_slice_str("f"), torc_slice_str("vw"));
+    uint8_t record[24];
+    write_text(record, 0, torc_slice_str("f"), torc_slice_str("vw"));
     ck_assert_mem_eq(record, field, sizeof(field));
-    torc_record_write_field(record, 0x01020300, torc_slice_str("f"), torc_slice_str(""));
+    write_text(record, 0x01020300, torc_slice_str("f"), torc_slice_str(""));
     ck_assert_mem_eq(record, owned, sizeof(owned));
+    write_text(record, 0, torc_slice_str("20"), torc_slice_str("256"));
+    ck_assert_mem_eq(record, number, sizeof(number));
+    ck_assert_uint_eq(torc_record_bytes(record), sizeof(number));
+    write_text(record, 0, torc_slice_str("f"), torc_slice_str("-1"));
+    ck_assert_mem_eq(record, negative, sizeof(negative));
+    write_text(record, 0, torc_slice_str("f"),
+               torc_slice_str("123e4567-e89b-12d3-a456-426614174000"));
+    ck_assert_mem_eq(record, uuid, sizeof(uuid));
+    ck_assert_uint_eq(torc_record_bytes(record), sizeof(uuid));
     torc_store_u40(torc_record_write_key(record, TORC_RECORD_FULL, torc_slice_str("key")), 0x100);
     ck_assert_mem_eq(record, full, sizeof(full));
     ck_assert_uint_eq(torc_record_root(record), 0x100);
@@ -100,6 +124,76 @@ START_TEST(the_bytes_of_records_are_as_documented)
     torc_record_write_hole(record, 7);
     ck_assert_mem_eq(record, hole, sizeof(hole));
     ck_assert_uint_eq(torc_record_bytes(record), 7);
+}
+END_TEST
+
+START_TEST(an_encoded_value_is_stored_and_parsed_as_it_is)
+{
+    static const char *const texts[] = {"10",
+                                        "-1",
+                                        "70000",
+                                        "18446744073709551615",
+                                        "123e4567-e89b-12d3-a456-426614174000",
+                                        "123e4567e89b12d3a456426614174000"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); ++i) {
+        for (uint64_t owner = 0; owner < 2; ++owner) {
+            uint8_t room[TORC_CODEC_ENCODED_MAX];
+            uint8_t text[TORC_CODEC_TEXT_MAX];
+            struct torc_record_view view;
+            struct torc_part stored;
+            struct torc_part part = torc_codec_encode(torc_slice_str(texts[i]), room);
+            uint64_t bytes = torc_record_field_bytes(owner != 0, 5, part.bytes.len);
+            uint8_t *record = malloc(bytes);
+            ck_assert_ptr_nonnull(record);
+            torc_record_write_field(record, owner, torc_slice_str("field"), &part);
+            ck_assert_uint_eq(torc_record_bytes(record), bytes);
+            ck_assert(torc_slice_equal(torc_record_name(record), torc_slice_str("field")));
+            ck_assert(
+                torc_slice_equal(torc_record_field(record, &stored), torc_slice_str("field")));
+            ck_assert_uint_eq(stored.form, part.form);
+            ck_assert(torc_slice_equal(torc_part_text(&stored, text), torc_slice_str(texts[i])));
+            ck_assert_int_eq(torc_record_parse(record, bytes, &view), 0);
+            ck_assert_uint_eq(view.form, part.form);
+            ck_assert(torc_slice_equal(view.payload, part.bytes));
+            free(record);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_value_is_rewritten_by_any_that_takes_as_many_bytes)
+{
+    static const char *const texts[] = {"ab", "1000", "", "-1000", "zz", "65535"};
+    uint8_t record[64];
+    uint8_t room[TORC_CODEC_ENCODED_MAX];
+    uint8_t text[TORC_CODEC_TEXT_MAX];
+    struct torc_part stored;
+    write_text(record, 0, torc_slice_str("field"), torc_slice_str("xy"));
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); ++i) {
+        struct torc_part part = torc_codec_encode(torc_slice_str(texts[i]), room);
+        if (part.bytes.len != 2) {
+            write_text(record, 0, torc_slice_str("field"), torc_slice_str(texts[i]));
+            torc_record_rewrite_value(record, &part);
+            ck_assert_uint_eq(torc_record_bytes(record), 3 + 5 + part.bytes.len);
+            write_text(record, 0, torc_slice_str("field"), torc_slice_str("xy"));
+            continue;
+        }
+        torc_record_rewrite_value(record, &part);
+        ck_assert(torc_slice_equal(torc_record_field(record, &stored), torc_slice_str("field")));
+        ck_assert(torc_slice_equal(torc_part_text(&stored, text), torc_slice_str(texts[i])));
+        ck_assert_uint_eq(torc_record_bytes(record), 3 + 5 + 2);
+    }
+    /* Lengths of two and five bytes. */
+    for (uint32_t len = 200; len < 20000; len += 9000) {
+        struct torc_part part = torc_part_raw(filled(values, len, 'w'));
+        uint8_t *large = malloc(len + 20);
+        ck_assert_ptr_nonnull(large);
+        write_text(large, 0, torc_slice_str("field"), filled(names, len, 'v'));
+        torc_record_rewrite_value(large, &part);
+        ck_assert(torc_slice_equal(torc_record_field(large, &stored), torc_slice_str("field")));
+        ck_assert(torc_slice_equal(stored.bytes, part.bytes));
+        free(large);
+    }
 }
 END_TEST
 
@@ -111,7 +205,7 @@ START_TEST(a_key_record_knows_its_payload)
         struct torc_slice key = filled(names, key_len, 'k');
         uint8_t *block = torc_record_write_key(record, TORC_RECORD_COMPACT, key);
         ck_assert_uint_eq((size_t)(block - record), torc_record_key_head_bytes(key_len));
-        torc_compact_init(block, 100);
+        torc_compact_init(block, 100, false);
         ck_assert_ptr_eq(torc_record_payload(record), block);
         ck_assert_uint_eq(torc_record_bytes(record), torc_record_key_head_bytes(key_len) + 100);
         ck_assert_int_eq(torc_record_parse(record, sizeof(record), &view), 0);
@@ -176,13 +270,15 @@ START_TEST(a_record_that_is_cut_off_is_refused)
 {
     uint8_t record[700];
     struct torc_slice wide = filled(names, 300, 'w');
-    torc_record_write_field(record, 0, torc_slice_str("field"), wide);
+    write_text(record, 0, torc_slice_str("field"), wide);
     check_cuts(record, torc_record_bytes(record));
-    torc_record_write_field(record, 77, wide, torc_slice_str(""));
+    write_text(record, 0, wide, torc_slice_str("1234567890"));
+    check_cuts(record, torc_record_bytes(record));
+    write_text(record, 77, wide, torc_slice_str(""));
     check_cuts(record, torc_record_bytes(record));
     torc_store_u40(torc_record_write_key(record, TORC_RECORD_FULL, wide), 1);
     check_cuts(record, torc_record_bytes(record));
-    torc_compact_init(torc_record_write_key(record, TORC_RECORD_COMPACT, wide), 60);
+    torc_compact_init(torc_record_write_key(record, TORC_RECORD_COMPACT, wide), 60, false);
     check_cuts(record, torc_record_bytes(record));
     torc_record_write_hole(record, 50);
     check_cuts(record, 50);
@@ -202,8 +298,10 @@ START_TEST(bytes_that_are_no_record_are_refused)
         {{0x06, 5, 0, 0, 0, 0, 0, 0}, "hole without a dead bit"},
         {{0x86, 4, 0, 0, 0, 0, 0, 0}, "hole shorter than its head"},
         {{0x86, 9, 0, 0, 0, 0, 0, 0}, "hole longer than there is"},
-        {{0x04, 0xe1, 0, 0, 0, 0, 0, 0}, "code point kept for the codec"},
-        {{0x04, 0, 0xff, 0, 0, 0, 0, 0}, "code point kept for the codec"},
+        {{0x04, 0xe1, 0, 0, 0, 0, 0, 0}, "a field that is encoded"},
+        {{0x04, 0, 0xf3, 0, 0, 0, 0, 0}, "code point without a form"},
+        {{0x04, 0, 0xff, 0, 0, 0, 0, 0}, "code point without a form"},
+        {{0x03, 1, 'k', 0xe1, 9, 0, 0, 0}, "a string that is encoded"},
         {{0x04, 0xe0, 1, 0, 0, 0, 0, 0}, "a length wider than it need be"},
         {{0x04, 0xe0, 0xff, 0xff, 0xff, 0xff, 0, 0}, "a length above all"},
         {{0x01, 0, 0, 0, 0, 0, 0, 0}, "a block that does not fit"},
@@ -248,8 +346,8 @@ START_TEST(a_released_record_can_still_be_walked)
     uint64_t bytes = torc_record_field_bytes(true, 5, 7);
     for (int i = 0; i < 2; ++i) {
         ck_assert_int_eq(torc_record_alloc(arena, shared, bytes, &refs[i]), 0);
-        torc_record_write_field(torc_arena_at(arena, refs[i]), 99, torc_slice_str("field"),
-                                torc_slice_str("value-1"));
+        write_text(torc_arena_at(arena, refs[i]), 99, torc_slice_str("field"),
+                   torc_slice_str("value-1"));
     }
     ck_assert_uint_eq(torc_record_release(arena, shared, refs[0]), bytes);
     ck_assert_uint_eq(shared->live, bytes);
@@ -271,6 +369,8 @@ int main(void)
     tcase_add_test(tcase, lengths_take_the_least_bytes_and_come_back);
     tcase_add_test(tcase, a_field_record_holds_any_lengths);
     tcase_add_test(tcase, the_bytes_of_records_are_as_documented);
+    tcase_add_test(tcase, an_encoded_value_is_stored_and_parsed_as_it_is);
+    tcase_add_test(tcase, a_value_is_rewritten_by_any_that_takes_as_many_bytes);
     tcase_add_test(tcase, a_key_record_knows_its_payload);
     tcase_add_test(tcase, a_string_record_is_measured_and_parsed);
     tcase_add_test(tcase, a_hole_of_any_length_can_be_walked);
