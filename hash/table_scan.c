@@ -22,16 +22,15 @@ static void prefetch_slots(const struct torc_arena *arena, const struct torc_lin
     }
 }
 
-/* Guests of `class` from `home`, as slots of their line. */
+/* Guests of `kind` from `home`, as slots of their line. */
 static unsigned guests_from(const struct torc_arena *arena, const struct torc_table *table,
-                            struct torc_home home, unsigned class,
-                            const struct torc_line **out_line)
+                            struct torc_home home, unsigned kind, const struct torc_line **out_line)
 {
-    uint64_t i = torc_table_guest_line(home, class);
+    uint64_t i = torc_table_guest_line(home, kind);
     const struct torc_line *line = torc_table_line(arena, table, i);
     unsigned slots = 0;
     for (unsigned slot = torc_line_natives(line); slot < torc_line_count(line); slot++) {
-        if (torc_line_class(line->fingerprints[slot]) == class &&
+        if (torc_line_kind(line->fingerprints[slot]) == kind &&
             torc_table_guest_is_from(arena, table, i, slot, home)) {
             slots |= 1u << slot;
         }
@@ -40,7 +39,7 @@ static unsigned guests_from(const struct torc_arena *arena, const struct torc_ta
     return slots;
 }
 
-/* Visit far entries of `home`: those that neither it nor the line of their class has. */
+/* Visit far entries of `home`: those that neither it nor the line of their kind has. */
 static void visit_far(const struct torc_arena *arena, const struct torc_table *table,
                       struct torc_home home, void (*visit)(void *arg, uint64_t ref), void *arg)
 {
@@ -51,9 +50,9 @@ static void visit_far(const struct torc_arena *arena, const struct torc_table *t
         for (unsigned slot = torc_line_natives(line); slot < torc_line_count(line); slot++) {
             uint64_t ref = torc_line_ref(line, slot);
             struct torc_home real = torc_table_home(table, torc_table_hash_of(arena, ref));
-            unsigned class = torc_line_class(line->fingerprints[slot]);
+            unsigned kind = torc_line_kind(line->fingerprints[slot]);
             if (real.line == home.line && real.n == home.n &&
-                i != torc_table_guest_line(home, class)) {
+                i != torc_table_guest_line(home, kind)) {
                 visit(arg, ref);
             }
         }

@@ -105,8 +105,8 @@ static bool make_room(struct torc_connection *c)
         while (cap < need || (cap == c->input_cap && pending > cap / 2)) {
             cap *= 2;
         }
-        /* Not realloc: what lies before input_start need not be copied. But a large block whose
-         * front is in use is moved by the kernel for nothing. */
+        /* The kernel moves a large block by its page tables; but what lies before input_start is
+         * not worth moving. */
         uint8_t *input;
         if (c->input_start == 0) {
             input = realloc(c->input, cap);
@@ -136,7 +136,7 @@ static size_t read_some(struct torc_connection *c, struct torc_service *service,
 {
     size_t pending = c->input_end - c->input_start;
     size_t limit = service->settings->client_query_buffer_limit;
-    size_t held = pending + torc_resp_parser_bytes(&c->parser);
+    size_t held = pending + (c->parser.is_done ? 0 : torc_resp_parser_bytes(&c->parser));
     if (held >= limit) {
         die(c, "query buffer limit reached");
         return 0;
@@ -182,6 +182,10 @@ static unsigned collect(struct torc_connection *c, struct torc_batch *batch, uns
     strings->n = 0;
     *out_outcome = TORC_RESP_REQUEST;
     while (n < max) {
+        if (c->input_start == c->input_end) {
+            *out_outcome = TORC_RESP_MORE;
+            break;
+        }
         uint8_t *data = c->input + c->input_start;
         size_t consumed;
         enum torc_resp_outcome outcome =

@@ -285,6 +285,35 @@ START_TEST(updates_of_a_full_block_need_no_room)
 }
 END_TEST
 
+START_TEST(pairs_that_fit_the_slack_are_written_in_place)
+{
+    struct torc_pair pairs[] = {{torc_slice_str("a"), torc_slice_str("1")},
+                                {torc_slice_str("b"), torc_slice_str("2")},
+                                {torc_slice_str("f3"), torc_slice_str("another")}};
+    struct torc_key key = key_of("h");
+    for (unsigned i = 0; i < 100; ++i) {
+        char field[16];
+        (void)snprintf(field, sizeof(field), "f%u", i);
+        ck_assert_int_eq(put_str("h", field, "some value"), 1);
+    }
+    /* Make it grow, so that there is room for the next ones. */
+    uint64_t before = usage("h");
+    for (unsigned i = 100; usage("h") == before; ++i) {
+        char field[16];
+        (void)snprintf(field, sizeof(field), "f%u", i);
+        ck_assert_int_eq(put_str("h", field, "some value"), 1);
+    }
+    uint64_t ref = torc_keyspace_find(ks, &key);
+    torc_arena_fail_after(arena, 1); /* which takes no memory */
+    ck_assert_int_eq(torc_hash_put(ks, &key, pairs, 3), 2);
+    torc_arena_fail_after(arena, 0);
+    ck_assert_uint_eq(torc_keyspace_find(ks, &key), ref);
+    expect("h", "b", "2");
+    expect("h", "f3", "another");
+    check();
+}
+END_TEST
+
 START_TEST(the_number_of_fields_decides_after_the_command)
 {
     limits.compact_max_entries = 16;
@@ -570,6 +599,7 @@ int main(void)
     tcase = add_case(suite, "forms");
     tcase_add_test(tcase, a_block_that_is_full_becomes_a_full_hash);
     tcase_add_test(tcase, updates_of_a_full_block_need_no_room);
+    tcase_add_test(tcase, pairs_that_fit_the_slack_are_written_in_place);
     tcase_add_test(tcase, the_number_of_fields_decides_after_the_command);
     tcase_add_test(tcase, several_pairs_that_pass_the_number_make_a_full_hash);
     tcase_add_test(tcase, a_lowered_limit_works_at_the_next_write);

@@ -258,17 +258,17 @@ START_TEST(malformed_requests_are_answered_and_the_session_stays)
     start();
     struct torc_attachment *a = attach();
     static const struct {
-        uint8_t bytes[12];
         size_t len;
         enum torc_wire_status status;
+        uint8_t bytes[12];
     } cases[] = {
-        {{200, 0, 0, 0, 9, 0, 0, 0}, 8, TORC_WIRE_UNKNOWN_OP},
-        {{TORC_OP_HGET, 0, 0, 0, 9, 0, 0, 0}, 8, TORC_WIRE_BAD_REQUEST},
-        {{TORC_OP_HGET, 0, 0, 0, 9, 0, 0, 0, 200, 'k'}, 10, TORC_WIRE_BAD_REQUEST},
-        {{TORC_OP_HLEN, 0, 0, 0, 9, 0, 0, 0, 1, 'k', 'x'}, 11, TORC_WIRE_BAD_REQUEST},
-        {{TORC_OP_HLEN, 3, 0, 0, 9, 0, 0, 0, 1, 'k'}, 10, TORC_WIRE_BAD_REQUEST},
-        {{0, 0, 0, 0, 9, 0, 0, 0}, 8, TORC_WIRE_UNKNOWN_OP},
-        {{TORC_OP_DEL, 0, 0, 0, 9, 0, 0, 0, 255, 255, 255, 255}, 12, TORC_WIRE_BAD_REQUEST},
+        {8, TORC_WIRE_UNKNOWN_OP, {200, 0, 0, 0, 9, 0, 0, 0}},
+        {8, TORC_WIRE_BAD_REQUEST, {TORC_OP_HGET, 0, 0, 0, 9, 0, 0, 0}},
+        {10, TORC_WIRE_BAD_REQUEST, {TORC_OP_HGET, 0, 0, 0, 9, 0, 0, 0, 200, 'k'}},
+        {11, TORC_WIRE_BAD_REQUEST, {TORC_OP_HLEN, 0, 0, 0, 9, 0, 0, 0, 1, 'k', 'x'}},
+        {10, TORC_WIRE_BAD_REQUEST, {TORC_OP_HLEN, 3, 0, 0, 9, 0, 0, 0, 1, 'k'}},
+        {8, TORC_WIRE_UNKNOWN_OP, {0, 0, 0, 0, 9, 0, 0, 0}},
+        {12, TORC_WIRE_BAD_REQUEST, {TORC_OP_DEL, 0, 0, 0, 9, 0, 0, 0, 255, 255, 255, 255}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int error = 0;
