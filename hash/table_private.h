@@ -151,9 +151,9 @@ static inline uint64_t torc_table_first_clean(const struct torc_table *table)
     if (!torc_table_is_growing(table) || block_lines <= TORC_TABLE_SMALL_BLOCK) {
         return table->n_lines;
     }
-    /* frontier * n_target / n_lines, rounded down: n_lines is a multiple of block_lines. */
-    uint64_t home = table->frontier + table->frontier / (table->n_lines / block_lines);
-    return torc_max_u64(home, table->n_lines);
+    /* frontier * n_target / n_lines, rounded down: n_lines is a multiple of block_lines, 4 to 7. */
+    uint64_t multiple = torc_max_u64(table->n_lines / block_lines, 1);
+    return torc_max_u64(table->frontier + table->frontier / multiple, table->n_lines);
 }
 
 /* --- homes and guests --- */

@@ -241,8 +241,7 @@ static unsigned find_rare(struct torc_call *call, const struct torc_slice *words
     return op;
 }
 
-/* The call is of command `op` with `n_strings` words behind its name and numbers. False: refused.
- */
+/* The call is of command `op`, with n_strings words behind name and numbers. False: refused. */
 static inline bool admit(struct torc_service *service, struct torc_call *call, unsigned op,
                          uint32_t n_strings)
 {

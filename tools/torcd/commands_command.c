@@ -4,8 +4,7 @@
  */
 #include "tools/torcd/commands_private.h"
 
-/* What COMMAND lists: commands of one word, then containers, which have their subcommands inside.
- */
+/* COMMAND lists commands of one word, then containers with their subcommands inside. */
 static const char *listed_name(unsigned op)
 {
     const char *name = torc_command_name(op);

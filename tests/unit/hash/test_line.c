@@ -62,7 +62,7 @@ START_TEST(a_line_holds_what_was_put_and_natives_come_first)
     struct model model = {.count = 0};
     uint64_t next_ref = 1;
     line.version = 0xabcd;
-    for (int step = 0; step < 20000; step++) {
+    for (int step = 0; step < 5000; step++) {
         uint64_t dice = torc_prng_below(&prng, 100);
         unsigned slot = (unsigned)torc_prng_below(&prng, TORC_LINE_SLOTS);
         if (dice < 55 && !torc_line_is_full(&line)) {
@@ -134,10 +134,12 @@ START_TEST(the_vector_match_equals_the_scalar_one)
         for (size_t i = 0; i < sizeof line; i++) {
             bytes[i] = (uint8_t)(torc_prng_next(&prng) & 3); /* many equal ones */
         }
+        bool all_equal = true;
         for (unsigned fingerprint = 0; fingerprint < 256; fingerprint++) {
-            ck_assert_uint_eq(torc_line_match(&line, (uint8_t)fingerprint) & all,
-                              torc_line_match_scalar(&line, (uint8_t)fingerprint));
+            all_equal &= (torc_line_match(&line, (uint8_t)fingerprint) & all) ==
+                         torc_line_match_scalar(&line, (uint8_t)fingerprint);
         }
+        ck_assert(all_equal);
     }
 }
 END_TEST

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -566,35 +567,97 @@ START_TEST(quotas_of_sessions_hold)
 }
 END_TEST
 
-START_TEST(talk_on_the_control_socket_of_a_session_ends_it)
+/* A client that does the handshake by hand, and maps nothing but the exchange. */
+struct raw_client {
+    int socket;
+    int doorbell;
+    struct torc_slot *slots;
+    unsigned slots_log2;
+};
+
+static struct raw_client attach_raw(void)
 {
-    start();
-    struct torc_attachment *a = attach();
-    int fd = open_control();
     struct torc_hello hello = {
         .magic = TORC_HANDSHAKE_MAGIC,
         .type = TORC_HELLO,
         .version_min = 1,
         .version_max = 1,
     };
-    struct torc_welcome welcome;
     struct torc_handshake_mark mark = torc_handshake_mark(TORC_MAPPED);
+    struct raw_client client = {.socket = open_control()};
+    struct torc_welcome welcome;
     int fds[TORC_SESSION_FDS];
     size_t len;
-    ck_assert_int_eq(torc_handshake_send(fd, &hello, sizeof hello, NULL, 0), 0);
-    int rc = torc_handshake_receive(fd, &welcome, sizeof welcome, fds, TORC_SESSION_FDS, &len);
+    ck_assert_int_eq(torc_handshake_send(client.socket, &hello, sizeof hello, NULL, 0), 0);
+    int rc = torc_handshake_receive(client.socket, &welcome, sizeof welcome, fds, TORC_SESSION_FDS,
+                                    &len);
     ck_assert_int_eq(rc, 0);
+    client.slots_log2 = torc_log2_floor(welcome.slots);
+    client.slots = mmap(NULL, torc_exchange_map_bytes(welcome.slots), PROT_READ | PROT_WRITE,
+                        MAP_SHARED, fds[TORC_FD_EXCHANGE], 0);
+    ck_assert_ptr_ne(client.slots, MAP_FAILED);
+    client.doorbell = fds[TORC_FD_DOORBELL];
     for (int i = 0; i < TORC_SESSION_FDS; i++) {
-        ck_assert_int_eq(close(fds[i]), 0);
+        ck_assert(i == TORC_FD_DOORBELL || close(fds[i]) == 0);
     }
-    ck_assert_int_eq(torc_handshake_send(fd, &mark, sizeof mark, NULL, 0), 0);
-    ck_assert_int_eq(torc_handshake_receive(fd, &mark, sizeof mark, fds, 0, &len), 0);
+    ck_assert_int_eq(torc_handshake_send(client.socket, &mark, sizeof mark, NULL, 0), 0);
+    ck_assert_int_eq(torc_handshake_receive(client.socket, &mark, sizeof mark, fds, 0, &len), 0);
     ck_assert(torc_handshake_is_mark(&mark, len, TORC_READY));
+    return client;
+}
+
+static void ring_doorbell(const struct raw_client *client)
+{
+    static const uint64_t one = 1;
+    ck_assert_int_eq(write(client->doorbell, &one, sizeof one), sizeof one);
+}
+
+static void detach_raw(struct raw_client *client)
+{
+    size_t bytes = torc_exchange_map_bytes(1u << client->slots_log2);
+    ck_assert_int_eq(munmap(client->slots, bytes), 0);
+    ck_assert_int_eq(close(client->doorbell), 0);
+    ck_assert_int_eq(close(client->socket), 0);
+}
+
+START_TEST(talk_on_the_control_socket_of_a_session_ends_it)
+{
+    start();
+    struct torc_attachment *a = attach();
+    struct raw_client client = attach_raw();
+    char byte;
     wait_for(a, "ring_sessions", 2);
-    ck_assert_int_eq(send(fd, "x", 1, MSG_NOSIGNAL), 1);
-    ck_assert_int_le(recv(fd, &mark, sizeof mark, 0), 0);
-    ck_assert_int_eq(close(fd), 0);
+    ck_assert_int_eq(send(client.socket, "x", 1, MSG_NOSIGNAL), 1);
+    ck_assert_int_le(recv(client.socket, &byte, 1, 0), 0);
     wait_for(a, "ring_sessions", 1);
+    detach_raw(&client);
+    torc_attachment_close(a);
+}
+END_TEST
+
+/* What no honest client writes: the session ends, nobody else notices. */
+START_TEST(a_client_that_breaks_a_rule_of_the_ring_is_cut)
+{
+    start();
+    struct torc_attachment *a = attach();
+    for (int i = 0; i < 4; i++) {
+        struct raw_client client = attach_raw();
+        uint32_t turn = torc_turn_request(0, client.slots_log2);
+        uint64_t controls[4];
+        controls[0] = torc_control_make(turn, 4000, TORC_SLOT_INLINE);            /* too long */
+        controls[1] = torc_control_make(turn, 20, TORC_SLOT_INLINE) ^ 1ull << 60; /* check bits */
+        controls[2] = torc_control_make(turn, 20, (enum torc_slot_kind)77);
+        controls[3] = torc_control_make(turn, 8, TORC_SLOT_AREA); /* descriptor outside */
+        memset(client.slots[0].message, 0xff, sizeof client.slots[0].message);
+        atomic_store(&client.slots[0].control, controls[i]);
+        ring_doorbell(&client);
+        char byte;
+        ck_assert_int_le(recv(client.socket, &byte, 1, 0), 0);
+        expect_bytes(a, CALL(a, TORC_OP_ECHO, S("x")), "x");
+        wait_for(a, "ring_sessions_dropped", (uint64_t)i + 1);
+        wait_for(a, "ring_sessions", 1);
+        detach_raw(&client);
+    }
     torc_attachment_close(a);
 }
 END_TEST
@@ -650,37 +713,17 @@ START_TEST(a_doorbell_that_rings_for_nothing_is_muted)
 {
     start();
     struct torc_attachment *a = attach();
-    int fd = open_control();
-    struct torc_hello hello = {
-        .magic = TORC_HANDSHAKE_MAGIC,
-        .type = TORC_HELLO,
-        .version_min = 1,
-        .version_max = 1,
-    };
-    struct torc_welcome welcome;
-    struct torc_handshake_mark mark = torc_handshake_mark(TORC_MAPPED);
-    int fds[TORC_SESSION_FDS];
-    size_t len;
-    ck_assert_int_eq(torc_handshake_send(fd, &hello, sizeof hello, NULL, 0), 0);
-    int rc = torc_handshake_receive(fd, &welcome, sizeof welcome, fds, TORC_SESSION_FDS, &len);
-    ck_assert_int_eq(rc, 0);
-    ck_assert_int_eq(torc_handshake_send(fd, &mark, sizeof mark, NULL, 0), 0);
-    ck_assert_int_eq(torc_handshake_receive(fd, &mark, sizeof mark, fds, 0, &len), 0);
-    wait_for(a, "ring_sessions", 2);
+    struct raw_client client = attach_raw();
     uint64_t end = deadline();
     while (info(a, "ring_doorbells_muted") == 0) {
-        static const uint64_t one = 1;
         uint64_t burst_end = torc_clock_monotonic_ns() + 300000000u;
         while (torc_clock_monotonic_ns() < burst_end) {
-            ck_assert_int_eq(write(fds[TORC_FD_DOORBELL], &one, sizeof one), sizeof one);
+            ring_doorbell(&client);
         }
         ck_assert(torc_clock_monotonic_ns() < end);
     }
-    for (int i = 0; i < TORC_SESSION_FDS; i++) {
-        ck_assert_int_eq(close(fds[i]), 0);
-    }
     expect_bytes(a, CALL(a, TORC_OP_ECHO, S("x")), "x");
-    ck_assert_int_eq(close(fd), 0);
+    detach_raw(&client);
     wait_for(a, "ring_sessions", 1);
     torc_attachment_close(a);
 }
@@ -757,6 +800,7 @@ int main(void)
     tcase_add_test(tcase, a_handshake_that_stops_half_way_is_given_up);
     tcase_add_test(tcase, quotas_of_sessions_hold);
     tcase_add_test(tcase, talk_on_the_control_socket_of_a_session_ends_it);
+    tcase_add_test(tcase, a_client_that_breaks_a_rule_of_the_ring_is_cut);
     tcase_add_test(tcase, a_sleeping_poller_is_woken);
     tcase_add_test(tcase, the_server_stops_while_clients_are_attached);
     tcase_add_test(tcase, a_doorbell_that_rings_for_nothing_is_muted);
