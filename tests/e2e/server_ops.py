@@ -203,6 +203,9 @@ def normal(how, words, reply):
         if words[0].upper() == "SCAN":
             return [reply[0], sorted(reply[1])]
         return sorted(zip(reply[0::2], reply[1::2]))
+    if isinstance(reply, Failure) and reply.endswith(b", with args beginning with: "):
+        # Redis 7.0 has the tail even without arguments; from 7.2 on it is gone, and torc follows.
+        return Failure(reply[: -len(b", with args beginning with: ")])
     return reply
 
 

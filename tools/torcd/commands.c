@@ -200,7 +200,8 @@ static void refuse_unknown(struct torc_call *call, const struct torc_slice *word
         scratch[len++] = ' ';
     }
     struct torc_slice name = torc_slice_of(words[0].data, torc_min_u64(words[0].len, most));
-    refuse(call, TORC_FAULT_UNKNOWN_COMMAND, name, torc_slice_of(scratch, len));
+    refuse(call, len > 0 ? TORC_FAULT_UNKNOWN_COMMAND : TORC_FAULT_UNKNOWN_COMMAND_ALONE, name,
+           torc_slice_of(scratch, len));
 }
 
 /* A command that torc_op_find() does not know by its first word: one of the gateway's, a container

@@ -25,6 +25,7 @@ static const struct entry entries[TORC_FAULT_COUNT] = {
     [TORC_FAULT_BAD_CURSOR] = {TORC_WIRE_BAD_CURSOR, "ERR invalid cursor"},
     [TORC_FAULT_UNKNOWN_COMMAND] = {TORC_WIRE_UNKNOWN_OP,
                                     "ERR unknown command '\1', with args beginning with: \2"},
+    [TORC_FAULT_UNKNOWN_COMMAND_ALONE] = {TORC_WIRE_UNKNOWN_OP, "ERR unknown command '\1'"},
     [TORC_FAULT_UNKNOWN_SUBCOMMAND] = {TORC_WIRE_ERROR,
                                        "ERR unknown subcommand '\1'. Try \2 HELP."},
     [TORC_FAULT_UNKNOWN_OP] = {TORC_WIRE_UNKNOWN_OP, "ERR unknown operation"},

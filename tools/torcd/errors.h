@@ -20,8 +20,9 @@ enum torc_fault {
     TORC_FAULT_REPLY_TOO_LARGE, /* above the cap of a ring session */
     TORC_FAULT_DB_RANGE,
     TORC_FAULT_BAD_CURSOR,
-    TORC_FAULT_UNKNOWN_COMMAND,    /* 1: name, 2: quoted arguments */
-    TORC_FAULT_UNKNOWN_SUBCOMMAND, /* 1: word, 2: container in upper case */
+    TORC_FAULT_UNKNOWN_COMMAND,       /* 1: name, 2: quoted arguments */
+    TORC_FAULT_UNKNOWN_COMMAND_ALONE, /* 1: name; Redis 8 leaves the tail out without arguments */
+    TORC_FAULT_UNKNOWN_SUBCOMMAND,    /* 1: word, 2: container in upper case */
     TORC_FAULT_UNKNOWN_OP,
     TORC_FAULT_BAD_REQUEST,
     TORC_FAULT_NO_PROTOCOL,
