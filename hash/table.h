@@ -14,7 +14,7 @@
  * is known without reading its record. Entries move between their two lines to make room (cuckoo
  * hashing with buckets: Pagh and Rodler 2001, Dietzfelbinger and Weidling 2007; the second place
  * from the fingerprint: Fan et al. 2014), found breadth-first within a fixed budget. Only when that
- * finds nothing, which takes hashes that are not random, is an entry put into the nearest free slot
+ * finds nothing, which is rare but for equal hashes, is an entry put into the nearest free slot
  * (far): then a miss also walks the lines as far as the farthest of these.
  *
  * Growth is an order-preserving stretch in place: n = (4 + j) * 2^k lines become n + 2^k. The new
