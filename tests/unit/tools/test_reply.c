@@ -127,6 +127,37 @@ START_TEST(faults_have_redis_texts)
 }
 END_TEST
 
+START_TEST(what_waits_in_many_blocks_comes_out_in_order_without_being_copied_again)
+{
+    torc_output_init(&output, (size_t)64 << 20);
+    uint8_t part[5000];
+    uint64_t written = 0;
+    uint64_t read = 0;
+    for (unsigned i = 0; i < 800; i++) {
+        for (size_t k = 0; k < sizeof part; k++) {
+            part[k] = (uint8_t)((written + k) * 31 >> 3);
+        }
+        torc_output_append(&output, part, sizeof part);
+        written += sizeof part;
+    }
+    ck_assert(!output.failed);
+    ck_assert_uint_eq(torc_output_pending(&output), written);
+    ck_assert_uint_gt(output.queued, 2 * TORC_OUTPUT_BLOCK_BYTES);
+    ck_assert_uint_le(torc_output_bytes(&output), written + 3 * TORC_OUTPUT_BLOCK_BYTES);
+    while (torc_output_pending(&output) != 0) {
+        struct torc_slice front = torc_output_front(&output);
+        size_t n = front.len < 7777 ? front.len : 7777;
+        for (size_t k = 0; k < n; k++) {
+            ck_assert_uint_eq(front.data[k], (uint8_t)((read + k) * 31 >> 3));
+        }
+        torc_output_consume(&output, n);
+        read += n;
+    }
+    ck_assert_uint_eq(read, written);
+    ck_assert_uint_eq(output.queued_cap, 0);
+}
+END_TEST
+
 START_TEST(every_fault_has_a_text_that_is_one_line_and_a_status)
 {
     char buffer[TORC_FAULT_TEXT_BYTES];
@@ -283,6 +314,7 @@ int main(void)
     tcase_add_test(tcase, collections_are_flat_in_resp2);
     tcase_add_test(tcase, resp3_has_its_own_null_map_set_and_text);
     tcase_add_test(tcase, faults_have_redis_texts);
+    tcase_add_test(tcase, what_waits_in_many_blocks_comes_out_in_order_without_being_copied_again);
     tcase_add_test(tcase, every_fault_has_a_text_that_is_one_line_and_a_status);
     tcase_add_test(tcase, errors_of_the_hash_layer_have_their_faults);
     tcase_add_test(tcase, the_output_grows_moves_and_keeps_its_bytes);
