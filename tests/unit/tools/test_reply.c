@@ -147,9 +147,11 @@ START_TEST(what_waits_in_many_blocks_comes_out_in_order_without_being_copied_aga
     while (torc_output_pending(&output) != 0) {
         struct torc_slice front = torc_output_front(&output);
         size_t n = front.len < 7777 ? front.len : 7777;
+        unsigned n_other = 0;
         for (size_t k = 0; k < n; k++) {
-            ck_assert_uint_eq(front.data[k], (uint8_t)((read + k) * 31 >> 3));
+            n_other += front.data[k] != (uint8_t)((read + k) * 31 >> 3);
         }
+        ck_assert_uint_eq(n_other, 0);
         torc_output_consume(&output, n);
         read += n;
     }
