@@ -10,6 +10,13 @@ torc_test(test_connection LABEL unit LINK torc_server
 torc_test(test_rings LABEL unit LINK torc_server
   SOURCES unit/tools/test_rings.c unit/tools/server_fixture.c)
 
+# The reference page is what the table of operations says. To renew it:
+#   torcd --commands-markdown >docs/commands.md
+add_test(NAME lint_commands_page
+         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lint/commands_page.sh $<TARGET_FILE:torcd>
+                 ${CMAKE_SOURCE_DIR}/docs/commands.md)
+set_tests_properties(lint_commands_page PROPERTIES LABELS lint TIMEOUT 60)
+
 # Whole processes. ring_over_stdio gives the tests, which are in Python, a ring session.
 add_executable(ring_over_stdio e2e/ring_over_stdio.c)
 target_link_libraries(ring_over_stdio PRIVATE torc_client torc_server)
