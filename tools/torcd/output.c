@@ -85,6 +85,8 @@ bool torc_output_grow(struct torc_output *output, size_t n)
     while (cap < pending + n) {
         cap *= 2;
     }
+    /* No more than the limit allows: the next growth is then the one that fails. */
+    cap = torc_min_u64(cap, output->limit - output->queued);
     uint8_t *data = malloc(cap);
     if (data == NULL) {
         output->failed = true;

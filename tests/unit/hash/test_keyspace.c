@@ -48,6 +48,28 @@ START_TEST(a_hash_lives_with_its_fields)
 }
 END_TEST
 
+START_TEST(a_field_is_put_if_absent_and_left_alone_if_not)
+{
+    struct torc_key key = key_of("h");
+    struct torc_pair pair = {torc_slice_str("f"), torc_slice_str("v")};
+    struct torc_pair other = {torc_slice_str("f"), torc_slice_str("other")};
+    for (int form = 0; form < 2; ++form) {
+        limits.compact_max_entries = form == 0 ? 65535 : 0;
+        ck_assert_int_eq(torc_hash_put_absent(ks, &key, &pair), 1);
+        ck_assert_int_eq(torc_hash_put_absent(ks, &key, &other), 0);
+        expect("h", "f", "v");
+        limits.max_part_bytes = 3;
+        other.field = torc_slice_str("long name");
+        ck_assert_int_eq(torc_hash_put_absent(ks, &key, &other), -EMSGSIZE);
+        ck_assert_int_eq(len("h"), 1);
+        limits.max_part_bytes = 512 * TORC_MIB;
+        other.field = torc_slice_str("f");
+        check();
+        ck_assert_int_eq(del("h", "f"), 1);
+    }
+}
+END_TEST
+
 START_TEST(a_put_of_nothing_makes_no_key)
 {
     struct torc_key key = key_of("h");
@@ -589,6 +611,7 @@ int main(void)
     TCase *tcase = add_case(suite, "hashes");
     tcase_add_test(tcase, a_missing_key_reads_as_an_empty_hash);
     tcase_add_test(tcase, a_hash_lives_with_its_fields);
+    tcase_add_test(tcase, a_field_is_put_if_absent_and_left_alone_if_not);
     tcase_add_test(tcase, a_put_of_nothing_makes_no_key);
     tcase_add_test(tcase, empty_names_and_values_are_legal);
     tcase_add_test(tcase, parts_of_any_length_come_back_in_both_forms);

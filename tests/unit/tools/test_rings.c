@@ -223,7 +223,39 @@ START_TEST(every_op_is_served)
     consume(a);
     ck_assert_int_gt(CALL(a, TORC_OP_COMMAND, S("COUNT")).integer, 20);
     consume(a);
+    expect_integer(a, CALL(a, TORC_OP_HSETNX, S("h"), S("a"), S("x")), 0);
+    ck_assert_int_eq(CALL(a, TORC_OP_HMSET, S("h"), S("n"), S("5")).kind, TORC_REPLY_OK);
+    consume(a);
+    static const uint64_t minus_7[TORC_MESSAGE_NUMBERS] = {(uint64_t)-7};
+    submit(a, TORC_OP_HINCRBY, minus_7, (const struct torc_slice[]){S("h"), S("n")}, 2);
+    expect_integer(a, collect(a), -2);
+    expect_bytes(a, CALL(a, TORC_OP_HINCRBYFLOAT, S("h"), S("n"), S("0.5")), "-1.5");
+    expect_integer(a, CALL(a, TORC_OP_HSTRLEN, S("h"), S("n")), 4);
+    ck_assert_uint_eq(CALL(a, TORC_OP_HKEYS, S("h")).count, 3);
+    consume(a);
+    ck_assert_uint_eq(CALL(a, TORC_OP_HVALS, S("h")).count, 3);
+    consume(a);
+    ck_assert_uint_eq(CALL(a, TORC_OP_HSCAN, S("h"), S("NOVALUES")).count, 3);
+    consume(a);
+    ck_assert_int_eq(CALL(a, TORC_OP_HRANDFIELD, S("h")).kind, TORC_REPLY_BYTES);
+    consume(a);
+    ck_assert_uint_eq(CALL(a, TORC_OP_HRANDFIELD, S("h"), S("-9"), S("withvalues")).count, 18);
+    consume(a);
+    expect_integer(a, CALL(a, TORC_OP_TOUCH, S("h"), S("x")), 1);
+    expect_bytes(a, call(a, TORC_OP_RANDOMKEY, NULL, 0), "h");
+    ck_assert_uint_eq(CALL(a, TORC_OP_KEYS, S("*")).count, 1);
+    consume(a);
+    ck_assert_uint_eq(call(a, TORC_OP_TIME, NULL, 0).count, 2);
+    consume(a);
+    ck_assert_uint_eq(CALL(a, TORC_OP_CONFIG_GET, S("maxmemory"), S("save")).count, 4);
+    consume(a);
+    ck_assert_int_eq(call(a, TORC_OP_CONFIG_RESETSTAT, NULL, 0).kind, TORC_REPLY_OK);
+    consume(a);
+    expect_integer(a, CALL(a, TORC_OP_UNLINK, S("x")), 0);
     expect_integer(a, CALL(a, TORC_OP_HDEL, S("h"), S("a"), S("zz")), 1);
+    ck_assert_int_eq(call(a, TORC_OP_FLUSHDB, NULL, 0).kind, TORC_REPLY_OK);
+    consume(a);
+    expect_integer(a, CALL(a, TORC_OP_HSET, S("h"), S("a"), S("1")), 1);
     expect_integer(a, CALL(a, TORC_OP_DEL, S("h"), S("x")), 1);
     ck_assert_int_eq(CALL(a, TORC_OP_FLUSHALL, S("ASYNC")).kind, TORC_REPLY_OK);
     consume(a);
@@ -392,6 +424,43 @@ START_TEST(a_client_that_takes_no_replies_stalls_alone)
         struct torc_reply reply = collect(slow);
         ck_assert_uint_eq(reply.bytes.len, sizeof value);
         consume(slow);
+    }
+    torc_attachment_close(slow);
+    torc_attachment_close(other);
+}
+END_TEST
+
+/* Sums of a thousand digits fill the reply area, longer ones are fetched in parts: most requests
+ * wait for room, and are looked at many times. Each must add once. */
+START_TEST(an_increment_whose_reply_waits_for_room_adds_once)
+{
+    enum { N = 32 };
+    /* Powers of two, so that sums are exact. */
+    static const char *const increments[] = {"0x1p2990", "0x1p13290"};
+    start();
+    struct torc_attachment *slow = attach_with(64, 4096);
+    struct torc_attachment *other = attach();
+    for (size_t s = 0; s < 2; s++) {
+        uint64_t stalls = info(other, "ring_stalls");
+        (void)CALL(other, TORC_OP_HSET, S("h"), S("f"), S("0"));
+        consume(other);
+        for (int i = 0; i < N; i++) {
+            const struct torc_slice strings[] = {S("h"), S("f"), S(increments[s])};
+            submit(slow, TORC_OP_HINCRBYFLOAT, NULL, strings, 3);
+        }
+        uint64_t end = deadline();
+        while (info(other, "ring_stalls") == stalls) {
+            ck_assert(torc_clock_monotonic_ns() < end);
+        }
+        for (int i = 0; i < N; i++) {
+            struct torc_reply reply = collect(slow);
+            ck_assert_int_eq(reply.kind, TORC_REPLY_BYTES);
+            char sum[5000] = "";
+            ck_assert_uint_lt(reply.bytes.len, sizeof sum);
+            memcpy(sum, reply.bytes.data, reply.bytes.len);
+            ck_assert(strtold(sum, NULL) == (i + 1) * strtold(increments[s], NULL));
+            consume(slow);
+        }
     }
     torc_attachment_close(slow);
     torc_attachment_close(other);
@@ -794,6 +863,7 @@ int main(void)
     tcase_add_test(tcase, values_of_every_size_go_in_and_out);
     tcase_add_test(tcase, a_reply_above_the_cap_is_an_error_and_the_session_stays);
     tcase_add_test(tcase, a_client_that_takes_no_replies_stalls_alone);
+    tcase_add_test(tcase, an_increment_whose_reply_waits_for_room_adds_once);
     tcase_add_test(tcase, a_client_that_stalls_for_too_long_is_cut);
     tcase_add_test(tcase, sessions_leave_nothing_behind);
     tcase_add_test(tcase, bad_handshakes_are_refused_with_a_reason);
