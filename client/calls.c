@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#define MATCH_DECIMAL_BYTES 21 /* 2^64 - 1 and a terminator */
+#define DECIMAL_BYTES 21 /* 2^64 - 1 or -2^63, and a terminator */
 
 static int fail_kind(struct torc *torc)
 {
@@ -45,9 +45,9 @@ static int64_t call_count_of(struct torc *torc, enum torc_op op, const struct to
     return call_count(torc, op, strings, n + (key != NULL ? 1 : 0));
 }
 
-/* A call with up to three strings, which need no scratch. */
-static int call_few(struct torc *torc, enum torc_op op, const struct torc_bytes *bytes, size_t n,
-                    struct torc_reply *out_reply)
+/* A call with up to three strings, which need no scratch, and the numbers of its shape. */
+static int call_few_with(struct torc *torc, enum torc_op op, const uint64_t *numbers,
+                         const struct torc_bytes *bytes, size_t n, struct torc_reply *out_reply)
 {
     int rc = torc_enter_sync(torc);
     if (rc != TORC_OK) {
@@ -63,7 +63,13 @@ static int call_few(struct torc *torc, enum torc_op op, const struct torc_bytes 
     if (!valid) {
         return torc_fail(torc, TORC_EINVAL, "bytes with a length and data NULL");
     }
-    return torc_call(torc, op, NULL, strings, n, out_reply);
+    return torc_call(torc, op, numbers, strings, n, out_reply);
+}
+
+static int call_few(struct torc *torc, enum torc_op op, const struct torc_bytes *bytes, size_t n,
+                    struct torc_reply *out_reply)
+{
+    return call_few_with(torc, op, NULL, bytes, n, out_reply);
 }
 
 static int64_t call_few_count(struct torc *torc, enum torc_op op, const struct torc_bytes *bytes,
@@ -103,24 +109,39 @@ int64_t torc_hset_many(struct torc *torc, struct torc_bytes key, const struct to
     return call_count_of(torc, TORC_OP_HSET, &key, pairs, n);
 }
 
-int torc_hget(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
-              struct torc_bytes *out_value)
+int torc_hsetnx(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
+                struct torc_bytes value)
 {
-    const struct torc_bytes bytes[] = {key, field};
+    const struct torc_bytes bytes[] = {key, field, value};
+    int64_t n = call_few_count(torc, TORC_OP_HSETNX, bytes, 3);
+    return n <= 1 ? (int)n : fail_kind(torc);
+}
+
+/* A call whose reply is bytes, 1, or nil, 0. */
+static int call_bytes(struct torc *torc, enum torc_op op, const struct torc_bytes *bytes, size_t n,
+                      struct torc_bytes *out_bytes)
+{
     struct torc_reply reply;
-    int rc = call_few(torc, TORC_OP_HGET, bytes, 2, &reply);
+    int rc = call_few(torc, op, bytes, n, &reply);
     if (rc != TORC_OK) {
         return rc;
     }
     if (reply.kind == TORC_REPLY_NULL) {
-        *out_value = (struct torc_bytes){.data = NULL, .len = 0};
+        *out_bytes = (struct torc_bytes){.data = NULL, .len = 0};
         return 0;
     }
     if (reply.kind != TORC_REPLY_BYTES) {
         return fail_kind(torc);
     }
-    *out_value = torc_mem(reply.bytes.data, reply.bytes.len);
+    *out_bytes = torc_mem(reply.bytes.data, reply.bytes.len);
     return 1;
+}
+
+int torc_hget(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
+              struct torc_bytes *out_value)
+{
+    const struct torc_bytes bytes[] = {key, field};
+    return call_bytes(torc, TORC_OP_HGET, bytes, 2, out_value);
 }
 
 int64_t torc_hmget(struct torc *torc, struct torc_bytes key, const struct torc_bytes *fields,
@@ -170,9 +191,54 @@ int torc_hexists(struct torc *torc, struct torc_bytes key, struct torc_bytes fie
     return n <= 1 ? (int)n : fail_kind(torc);
 }
 
+int64_t torc_hstrlen(struct torc *torc, struct torc_bytes key, struct torc_bytes field)
+{
+    const struct torc_bytes bytes[] = {key, field};
+    return call_few_count(torc, TORC_OP_HSTRLEN, bytes, 2);
+}
+
+int torc_hincrby(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
+                 int64_t increment, int64_t *out_value)
+{
+    const struct torc_bytes bytes[] = {key, field};
+    const uint64_t number = (uint64_t)increment;
+    struct torc_reply reply;
+    int rc = call_few_with(torc, TORC_OP_HINCRBY, &number, bytes, 2, &reply);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    if (reply.kind != TORC_REPLY_INT) {
+        return fail_kind(torc);
+    }
+    *out_value = reply.integer;
+    return TORC_OK;
+}
+
+int torc_hincrbyfloat(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
+                      struct torc_bytes increment, struct torc_bytes *out_value)
+{
+    const struct torc_bytes bytes[] = {key, field, increment};
+    struct torc_bytes value;
+    int rc = call_bytes(torc, TORC_OP_HINCRBYFLOAT, bytes, 3, &value);
+    if (rc == 1) {
+        *out_value = value;
+    }
+    return rc == 1 ? TORC_OK : rc == 0 ? fail_kind(torc) : rc;
+}
+
 int64_t torc_del(struct torc *torc, const struct torc_bytes *keys, size_t n_keys)
 {
     return call_count_of(torc, TORC_OP_DEL, NULL, keys, n_keys);
+}
+
+int64_t torc_unlink(struct torc *torc, const struct torc_bytes *keys, size_t n_keys)
+{
+    return call_count_of(torc, TORC_OP_UNLINK, NULL, keys, n_keys);
+}
+
+int64_t torc_touch(struct torc *torc, const struct torc_bytes *keys, size_t n_keys)
+{
+    return call_count_of(torc, TORC_OP_TOUCH, NULL, keys, n_keys);
 }
 
 int64_t torc_exists(struct torc *torc, const struct torc_bytes *keys, size_t n_keys)
@@ -185,14 +251,63 @@ int64_t torc_dbsize(struct torc *torc)
     return call_few_count(torc, TORC_OP_DBSIZE, NULL, 0);
 }
 
-int torc_flushall(struct torc *torc)
+int torc_randomkey(struct torc *torc, struct torc_bytes *out_key)
+{
+    return call_bytes(torc, TORC_OP_RANDOMKEY, NULL, 0, out_key);
+}
+
+static int call_flush(struct torc *torc, enum torc_op op)
 {
     struct torc_reply reply;
-    int rc = call_few(torc, TORC_OP_FLUSHALL, NULL, 0, &reply);
+    int rc = call_few(torc, op, NULL, 0, &reply);
     if (rc != TORC_OK) {
         return rc;
     }
     return reply.kind == TORC_REPLY_OK ? TORC_OK : fail_kind(torc);
+}
+
+int torc_flushall(struct torc *torc)
+{
+    return call_flush(torc, TORC_OP_FLUSHALL);
+}
+
+int torc_flushdb(struct torc *torc)
+{
+    return call_flush(torc, TORC_OP_FLUSHDB);
+}
+
+/* Decimal digits, so few that a sum of microseconds with them fits 64 bits. */
+static bool read_digits(struct torc_slice text, uint64_t *out_value)
+{
+    uint64_t value = 0;
+    if (text.len == 0 || text.len > 12) {
+        return false;
+    }
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9') {
+            return false;
+        }
+        value = value * 10 + (uint64_t)(text.data[i] - '0');
+    }
+    *out_value = value;
+    return true;
+}
+
+int64_t torc_time(struct torc *torc)
+{
+    struct torc_reply reply;
+    int rc = call_few(torc, TORC_OP_TIME, NULL, 0, &reply);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    uint64_t seconds;
+    uint64_t us;
+    if (reply.kind != TORC_REPLY_ARRAY || reply.count != 2 ||
+        !read_digits(torc_reply_at(&reply, 0), &seconds) ||
+        !read_digits(torc_reply_at(&reply, 1), &us)) {
+        return fail_kind(torc);
+    }
+    return (int64_t)(seconds * 1000000u + us);
 }
 
 /* The reply as a result, if it is of that kind. */
@@ -214,31 +329,87 @@ int torc_hgetall(struct torc *torc, struct torc_bytes key, struct torc_result *o
     return rc != TORC_OK ? rc : give_result(torc, &reply, TORC_MAP, out_result);
 }
 
-int torc_scan(struct torc *torc, uint64_t cursor, struct torc_bytes match, uint64_t count,
-              struct torc_result *out_result)
+int torc_hkeys(struct torc *torc, struct torc_bytes key, struct torc_result *out_result)
+{
+    struct torc_reply reply;
+    int rc = call_few(torc, TORC_OP_HKEYS, &key, 1, &reply);
+    return rc != TORC_OK ? rc : give_result(torc, &reply, TORC_ARRAY, out_result);
+}
+
+int torc_hvals(struct torc *torc, struct torc_bytes key, struct torc_result *out_result)
+{
+    struct torc_reply reply;
+    int rc = call_few(torc, TORC_OP_HVALS, &key, 1, &reply);
+    return rc != TORC_OK ? rc : give_result(torc, &reply, TORC_ARRAY, out_result);
+}
+
+int torc_keys(struct torc *torc, struct torc_bytes pattern, struct torc_result *out_result)
+{
+    struct torc_reply reply;
+    int rc = call_few(torc, TORC_OP_KEYS, &pattern, 1, &reply);
+    return rc != TORC_OK ? rc : give_result(torc, &reply, TORC_ARRAY, out_result);
+}
+
+int torc_hrandfield(struct torc *torc, struct torc_bytes key, int64_t count, int with_values,
+                    struct torc_result *out_result)
+{
+    char decimal[DECIMAL_BYTES];
+    int len = snprintf(decimal, sizeof decimal, "%lld", (long long)count);
+    const struct torc_bytes bytes[] = {key, torc_mem(decimal, (size_t)len), torc_str("WITHVALUES")};
+    struct torc_reply reply;
+    int rc = call_few(torc, TORC_OP_HRANDFIELD, bytes, with_values ? 3 : 2, &reply);
+    return rc != TORC_OK
+               ? rc
+               : give_result(torc, &reply, with_values ? TORC_MAP : TORC_ARRAY, out_result);
+}
+
+/* SCAN or, with a key, HSCAN. */
+static int call_scan(struct torc *torc, enum torc_op op, const struct torc_bytes *key,
+                     uint64_t cursor, struct torc_bytes match, uint64_t count, bool has_values,
+                     struct torc_result *out_result)
 {
     int rc = torc_enter_sync(torc);
     if (rc != TORC_OK) {
         return rc;
     }
-    if (!torc_bytes_are_valid(match)) {
-        return torc_fail(torc, TORC_EINVAL, "a pattern with a length and data NULL");
+    if (!torc_bytes_are_valid(match) || (key != NULL && !torc_bytes_are_valid(*key))) {
+        return torc_fail(torc, TORC_EINVAL, "bytes with a length and data NULL");
     }
-    struct torc_slice words[4];
+    struct torc_slice words[6];
     size_t n = 0;
+    if (key != NULL) {
+        words[n++] = torc_slice_of_bytes(*key);
+    }
     if (match.data != NULL) {
         words[n++] = torc_slice_str("MATCH");
         words[n++] = torc_slice_of_bytes(match);
     }
-    char decimal[MATCH_DECIMAL_BYTES];
+    char decimal[DECIMAL_BYTES];
     if (count != 0) {
+        /* Above what the server reads it is as good as its largest number. */
+        count = torc_min_u64(count, INT64_MAX);
         (void)snprintf(decimal, sizeof decimal, "%llu", (unsigned long long)count);
         words[n++] = torc_slice_str("COUNT");
         words[n++] = torc_slice_str(decimal);
     }
+    if (!has_values) {
+        words[n++] = torc_slice_str("NOVALUES");
+    }
     struct torc_reply reply;
-    rc = torc_call(torc, TORC_OP_SCAN, &cursor, words, n, &reply);
+    rc = torc_call(torc, op, &cursor, words, n, &reply);
     return rc != TORC_OK ? rc : give_result(torc, &reply, TORC_CURSOR, out_result);
+}
+
+int torc_scan(struct torc *torc, uint64_t cursor, struct torc_bytes match, uint64_t count,
+              struct torc_result *out_result)
+{
+    return call_scan(torc, TORC_OP_SCAN, NULL, cursor, match, count, true, out_result);
+}
+
+int torc_hscan(struct torc *torc, struct torc_bytes key, uint64_t cursor, struct torc_bytes match,
+               uint64_t count, int with_values, struct torc_result *out_result)
+{
+    return call_scan(torc, TORC_OP_HSCAN, &key, cursor, match, count, with_values != 0, out_result);
 }
 
 int torc_command(struct torc *torc, const struct torc_bytes *words, size_t n_words,

@@ -145,6 +145,11 @@ uint64_t torc_clock_wall_ms(void)
     return read_ns(CLOCK_REALTIME) / 1000000u;
 }
 
+uint64_t torc_clock_wall_us(void)
+{
+    return read_ns(CLOCK_REALTIME) / 1000u;
+}
+
 uint64_t torc_clock_monotonic_ns(void)
 {
     return read_ns(CLOCK_MONOTONIC);

@@ -36,6 +36,9 @@ uint64_t torc_clock_ticks_of_ns(const struct torc_clock *clock, uint64_t ns);
 /* Milliseconds since 1970 by CLOCK_REALTIME; may step when the clock is set. A vDSO read. */
 uint64_t torc_clock_wall_ms(void);
 
+/* The same in microseconds. */
+uint64_t torc_clock_wall_us(void);
+
 /* CLOCK_MONOTONIC in ns: deadlines that are handed to the kernel. A vDSO read. */
 uint64_t torc_clock_monotonic_ns(void);
 

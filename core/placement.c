@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/placement.h"
 
-#include <numa.h>
-#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -82,20 +80,4 @@ int torc_placement_cpus_allowed(void)
     /* The kernel is built for more CPUs than the set holds: the machine's count is near enough. */
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (int)online : 1;
-}
-
-int torc_placement_node_of_cpu(int cpu)
-{
-    /* libnuma fills a table at the first look-up, without a lock of its own. */
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    if (cpu < 0 || cpu >= sysconf(_SC_NPROCESSORS_CONF)) {
-        return -1;
-    }
-    if (numa_available() < 0) {
-        return 0;
-    }
-    (void)pthread_mutex_lock(&lock);
-    int node = numa_node_of_cpu(cpu);
-    (void)pthread_mutex_unlock(&lock);
-    return node;
 }

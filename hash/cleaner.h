@@ -11,7 +11,7 @@
  *
  * A record is found in the table that refers to it: a field record by its owner, a key record by
  * its name, in all databases of the arena and in what was flushed but is not yet freed (why no
- * number in the record: docs/decisions/0004-record-attribution.md).
+ * number in the record: docs/decisions/0004-cleaner.md).
  *
  * Thread: the arena's owner; borrowed slices die.
  */

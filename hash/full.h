@@ -45,6 +45,10 @@ struct torc_full {
     uint32_t state;                  /* enum torc_full_state */
     uint32_t in_clean_list;          /* 1: clean_next and clean_prev hold */
 };
+static_assert(offsetof(struct torc_full, stream) == 128, "full root: stream");
+static_assert(offsetof(struct torc_full, magic) == 176, "full root: magic");
+static_assert(offsetof(struct torc_full, state) == 232, "full root: state");
+static_assert(sizeof(struct torc_full) == 240, "full root");
 static_assert(sizeof(struct torc_full) <= 1u << TORC_FULL_ROOT_LOG2, "a root is one block");
 
 static inline struct torc_full *torc_full_at(const struct torc_arena *arena, uint64_t root)

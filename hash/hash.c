@@ -592,6 +592,17 @@ int64_t torc_hash_put(struct torc_keyspace *keyspace, const struct torc_key *key
     return put_planned(&put, ref);
 }
 
+int torc_hash_put_absent(struct torc_keyspace *keyspace, const struct torc_key *key,
+                         const struct torc_pair *pair)
+{
+    struct torc_value value;
+    int rc = torc_hash_get(keyspace, key, pair->field, &value);
+    if (rc != 0) {
+        return rc == 1 ? 0 : rc;
+    }
+    return (int)torc_hash_put(keyspace, key, pair, 1);
+}
+
 /* --- delete --- */
 
 static int64_t del_compact(struct torc_keyspace *keyspace, uint8_t *block,

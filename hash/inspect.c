@@ -133,46 +133,43 @@ struct walk {
     const struct torc_arena *arena;
     const char *(*visit)(void *arg, uint64_t ref, const struct torc_record_view *view);
     void *arg;
+    const char *fault; /* the first */
 };
 
-static const char *walk_segment(const struct walk *w, uint64_t head)
+static void walk_segment(struct walk *w, uint64_t head)
 {
     const struct torc_segment *segment = torc_arena_at(w->arena, head);
     uint64_t first = head + TORC_SEGMENT_HEAD_BYTES;
     uint64_t live = 0;
     uint64_t place = 0;
-    while (place < segment->used) {
-        struct torc_record_view view;
+    struct torc_record_view view;
+    while (place < segment->used && w->fault == NULL) {
         if (torc_record_parse(torc_arena_at(w->arena, first + place), segment->used - place,
                               &view) != 0) {
-            return "segment: records do not fill it";
+            w->fault = "segment: records do not fill it";
+            return;
         }
         if (!view.dead) {
-            const char *fault = w->visit(w->arg, first + place, &view);
-            if (fault != NULL) {
-                return fault;
-            }
+            w->fault = w->visit(w->arg, first + place, &view);
             live += view.bytes;
         }
         place += view.bytes;
     }
-    return live == segment->live ? NULL : "segment: its live records are not as many bytes";
+    if (w->fault == NULL && live != segment->live) {
+        w->fault = "segment: its live records are not as many bytes";
+    }
 }
 
-static const char *walk_ring(const struct walk *w, uint64_t first)
+static void walk_ring(struct walk *w, uint64_t first)
 {
     uint64_t head = first;
-    while (head != TORC_REF_NONE) {
-        const char *fault = walk_segment(w, head);
-        if (fault != NULL) {
-            return fault;
-        }
+    while (head != TORC_REF_NONE && w->fault == NULL) {
+        walk_segment(w, head);
         head = ((const struct torc_segment *)torc_arena_at(w->arena, head))->next;
         if (head == first) {
             break;
         }
     }
-    return NULL;
 }
 
 const char *torc_inspect_stream(const struct torc_arena *arena, const struct torc_stream *stream,
@@ -181,14 +178,12 @@ const char *torc_inspect_stream(const struct torc_arena *arena, const struct tor
                                 void *arg)
 {
     struct walk w = {.arena = arena, .visit = visit, .arg = arg};
-    const char *fault = walk_ring(&w, stream->closed);
-    if (fault == NULL) {
-        fault = walk_ring(&w, stream->extents);
+    walk_ring(&w, stream->closed);
+    walk_ring(&w, stream->extents);
+    if (w.fault == NULL && stream->open != TORC_REF_NONE) {
+        walk_segment(&w, stream->open);
     }
-    if (fault == NULL && stream->open != TORC_REF_NONE) {
-        fault = walk_segment(&w, stream->open);
-    }
-    return fault;
+    return w.fault;
 }
 
 static uint64_t ring_bytes(const struct torc_arena *arena, uint64_t first)

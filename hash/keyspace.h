@@ -99,6 +99,9 @@ void torc_keyspace_flush(struct torc_keyspace *keyspace);
  * longer than compact_max_value, or when it would pass a block of 64 KiB. */
 int64_t torc_hash_put(struct torc_keyspace *keyspace, const struct torc_key *key,
                       const struct torc_pair *pairs, size_t n_pairs) TORC_MUST_USE;
+/* Set `pair` if its field is absent: 1, or 0 when it is there. Errors as torc_hash_put(). */
+int torc_hash_put_absent(struct torc_keyspace *keyspace, const struct torc_key *key,
+                         const struct torc_pair *pair) TORC_MUST_USE;
 /* 1 and *out_value, or 0. Its text borrows the arena or the struct itself. */
 int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *key,
                   struct torc_slice field, struct torc_value *out_value) TORC_MUST_USE;

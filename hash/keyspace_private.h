@@ -36,6 +36,10 @@ struct torc_keyspace_root {
     uint64_t trim_cursor; /* how far the trimming is, as of torc_table_scan() */
     uint64_t trimming;    /* 1: a trimming is under way */
 };
+static_assert(offsetof(struct torc_keyspace_root, table) == 8, "database root: table");
+static_assert(offsetof(struct torc_keyspace_root, spare) == 136, "database root: spare");
+static_assert(offsetof(struct torc_keyspace_root, trimming) == 208, "database root: trimming");
+static_assert(sizeof(struct torc_keyspace_root) == 216, "database root");
 static_assert(sizeof(struct torc_keyspace_root) <= 1u << TORC_KEYSPACE_ROOT_LOG2,
               "a root is one block");
 

@@ -8,7 +8,7 @@
  *
  *   shape   bits 0..3   natives: entries whose home is this line, in slots 0 .. natives - 1
  *           bits 4..7   count: all entries; those behind the natives are guests from other homes
- *           bits 8..15  spilled: bit c is set when a native of fingerprint class c is a guest
+ *           bits 8..15  spilled: bit c is set when a native of fingerprint kind c is a guest
  *                       elsewhere (hash/table_private.h says where)
  *   version reserved for readers of another process; 0
  *
@@ -26,9 +26,9 @@
 
 #include "core/base.h"
 
-#define TORC_LINE_BYTES   64u
-#define TORC_LINE_SLOTS   10u
-#define TORC_LINE_CLASSES 8u /* a fingerprint's low three bits */
+#define TORC_LINE_BYTES 64u
+#define TORC_LINE_SLOTS 10u
+#define TORC_LINE_KINDS 8u /* a fingerprint's low three bits */
 
 struct torc_line {
     uint8_t fingerprints[TORC_LINE_SLOTS];
@@ -44,9 +44,9 @@ static_assert(offsetof(struct torc_line, refs) == 14, "layout");
 #define TORC_LINE_SHAPE_NATIVE 0x0001u
 #define TORC_LINE_SHAPE_COUNT  0x0010u
 
-static inline unsigned torc_line_class(uint8_t fingerprint)
+static inline unsigned torc_line_kind(uint8_t fingerprint)
 {
-    return fingerprint & (TORC_LINE_CLASSES - 1);
+    return fingerprint & (TORC_LINE_KINDS - 1);
 }
 static inline unsigned torc_line_natives(const struct torc_line *line)
 {
@@ -64,17 +64,17 @@ static inline unsigned torc_line_spilled(const struct torc_line *line)
 {
     return line->shape >> 8;
 }
-static inline bool torc_line_has_spilled(const struct torc_line *line, unsigned class)
+static inline bool torc_line_has_spilled(const struct torc_line *line, unsigned kind)
 {
-    return (line->shape >> 8 >> class & 1u) != 0;
+    return (line->shape >> 8 >> kind & 1u) != 0;
 }
-static inline void torc_line_set_spilled(struct torc_line *line, unsigned class)
+static inline void torc_line_set_spilled(struct torc_line *line, unsigned kind)
 {
-    line->shape = (uint16_t)(line->shape | 0x100u << class);
+    line->shape = (uint16_t)(line->shape | 0x100u << kind);
 }
-static inline void torc_line_clear_spilled(struct torc_line *line, unsigned class)
+static inline void torc_line_clear_spilled(struct torc_line *line, unsigned kind)
 {
-    line->shape = (uint16_t)(line->shape & ~(0x100u << class));
+    line->shape = (uint16_t)(line->shape & ~(0x100u << kind));
 }
 
 /* Slots of natives, slots of guests: bit i stands for slot i. */

@@ -37,10 +37,8 @@ enum torc_record_type {
 };
 #define TORC_RECORD_TYPE_MASK 0x07u
 #define TORC_RECORD_EXPIRES   0x08u /* a 6-byte expiry, milliseconds, follows (room left) */
-#define TORC_RECORD_CLAIMED                                                                        \
-    0x40u /* only inside a multi-field write: a pair of it has this field                          \
-           */
-#define TORC_RECORD_DEAD 0x80u
+#define TORC_RECORD_CLAIMED   0x40u /* only inside a multi-field write: it will change this */
+#define TORC_RECORD_DEAD      0x80u
 
 #define TORC_RECORD_OWNER_BYTES  5u
 #define TORC_RECORD_ROOT_BYTES   5u

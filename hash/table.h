@@ -9,12 +9,12 @@
  *
  * Placement. Bucket order is hash order: the home of an entry is line (hash * n_lines) >> 64. An
  * entry that its home has no room for is a guest in one other line, at a distance that three bits
- * of its fingerprint name; the home notes in eight bits which of these classes are away. So a hit
+ * of its fingerprint name; the home notes in eight bits which of these kinds are away. So a hit
  * looks at one line or two, a miss at one line and seldom at a second, and where a guest came from
  * is known without reading its record. Entries move between their two lines to make room (cuckoo
  * hashing with buckets: Pagh and Rodler 2001, Dietzfelbinger and Weidling 2007; the second place
  * from the fingerprint: Fan et al. 2014), found breadth-first within a fixed budget. Only when that
- * finds nothing, which takes hashes that are not random, is an entry put into the nearest free slot
+ * finds nothing, which is rare but for equal hashes, is an entry put into the nearest free slot
  * (far): then a miss also walks the lines as far as the farthest of these.
  *
  * Growth is an order-preserving stretch in place: n = (4 + j) * 2^k lines become n + 2^k. The new
@@ -45,7 +45,7 @@ struct torc_table {
     uint64_t frontier;   /* growing: homes from here up are in the target's mapping; shrinking:
                             homes below; n_lines at rest */
     uint64_t directory;  /* array of references of the blocks that are not in `blocks`; or 0 */
-    uint64_t n_far;      /* entries neither in their home nor in the line of their class */
+    uint64_t n_far;      /* entries neither in their home nor in the line of their kind */
     uint32_t far_reach;  /* no far entry is more lines than this from its home; 0 when n_far is 0 */
     uint32_t n_promised; /* inserts still promised by torc_table_reserve() */
     uint16_t n_blocks;   /* blocks held, some perhaps for inserts still to come */
@@ -99,8 +99,10 @@ void torc_table_remove(struct torc_arena *arena, struct torc_table *table, uint6
 
 /* Visit all entries of at least `min_homes` homes (0 counts as 1; a home has nine entries or so)
  * from `cursor` (0 = start, any value is safe): calls visit(arg, ref) for each. Returns the next
- * cursor, 0 at the end. Whatever is there from the first to the last call is visited at least once,
- * whatever happens between calls. The visitor must not change the table. */
+ * cursor, 0 at the end. Whatever is there from the first to the last call is visited, whatever
+ * happens between calls; nothing is visited twice unless it was removed and came back. The order is
+ * scattered over the table, so that whoever deletes in this order leaves it evenly filled. The
+ * visitor must not change the table. */
 uint64_t torc_table_scan(const struct torc_arena *arena, const struct torc_table *table,
                          uint64_t cursor, uint64_t min_homes,
                          void (*visit)(void *arg, uint64_t ref), void *arg);
@@ -123,7 +125,7 @@ bool torc_table_drop_step(struct torc_arena *arena, struct torc_table *table);
 /* Bytes of index memory, as the arena counts them for TORC_USE_INDEX: blocks and directory. */
 uint64_t torc_table_bytes(const struct torc_table *table);
 
-/* Walk all invariants: counts, spilled classes, every entry reachable from its name, mapping and
+/* Walk all invariants: counts, spilled kinds, every entry reachable from its name, mapping and
  * frontier. O(size); reads every record. 0 or -EBADMSG; then *out_why (may be NULL) is a static
  * text. */
 int torc_table_check(const struct torc_arena *arena, const struct torc_table *table,

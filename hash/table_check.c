@@ -86,7 +86,7 @@ static const char *check_entry(const struct torc_arena *arena, const struct torc
     struct torc_slice name = torc_record_name(torc_arena_at(arena, ref));
     uint64_t hash = TORC_TABLE_HASH(arena, name);
     struct torc_home home = torc_table_home(table, hash);
-    unsigned class = torc_line_class(torc_hash_fingerprint(hash));
+    unsigned kind = torc_line_kind(torc_hash_fingerprint(hash));
     if (line->fingerprints[slot] != torc_hash_fingerprint(hash)) {
         return "fingerprint is not that of the name";
     }
@@ -99,8 +99,8 @@ static const char *check_entry(const struct torc_arena *arena, const struct torc
     if (torc_table_home_at(table, home.line).n != home.n) {
         return "home in two mappings";
     }
-    if (slot >= torc_line_natives(line) && i == torc_table_guest_line(home, class)) {
-        if (!torc_line_has_spilled(torc_table_line(arena, table, home.line), class)) {
+    if (slot >= torc_line_natives(line) && i == torc_table_guest_line(home, kind)) {
+        if (!torc_line_has_spilled(torc_table_line(arena, table, home.line), kind)) {
             return "guest that its home does not know of";
         }
     } else if (slot >= torc_line_natives(line)) {
@@ -116,17 +116,17 @@ static const char *check_entry(const struct torc_arena *arena, const struct torc
     return NULL;
 }
 
-/* Every class that a home says is away has somebody there. */
+/* Every kind that a home says is away has somebody there. */
 static const char *check_spilled(const struct torc_arena *arena, const struct torc_table *table,
                                  uint64_t i)
 {
     unsigned spilled = torc_line_spilled(torc_table_line(arena, table, i));
     struct torc_home home = torc_table_home_at(table, i);
     for (; spilled != 0; spilled &= spilled - 1) {
-        unsigned class = (unsigned)__builtin_ctz(spilled);
-        uint64_t at = torc_table_guest_line(home, class);
+        unsigned kind = (unsigned)__builtin_ctz(spilled);
+        uint64_t at = torc_table_guest_line(home, kind);
         if (at >= table->n_lines && at < torc_table_first_clean(table)) {
-            return "spilled class of a line that is no home";
+            return "spilled kind of a line that is no home";
         }
         const struct torc_line *line = torc_table_line(arena, table, at);
         bool found = false;
@@ -134,10 +134,10 @@ static const char *check_spilled(const struct torc_arena *arena, const struct to
             uint64_t hash = torc_table_hash_of(arena, torc_line_ref(line, slot));
             struct torc_home real = torc_table_home(table, hash);
             found |= real.line == i && real.n == home.n &&
-                     torc_line_class(torc_hash_fingerprint(hash)) == class;
+                     torc_line_kind(torc_hash_fingerprint(hash)) == kind;
         }
         if (!found) {
-            return "spilled class without a guest";
+            return "spilled kind without a guest";
         }
     }
     return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where entries go: into their home, else into the line of their class, else whatever moves make
+ * Where entries go: into their home, else into the line of their kind, else whatever moves make
  * room in one of the two. All of it looks at lines only, never at records, as long as no far entry
  * is about and no stretch is at the wrap-around.
  */
@@ -18,16 +18,16 @@ struct search_step {
     unsigned slot;
 };
 
-/* The only home that a guest of `class` in `line` can have; false when its hash must tell. */
-static bool guest_home(const struct torc_table *table, uint64_t line, unsigned class,
+/* The only home that a guest of `kind` in `line` can have; false when its hash must tell. */
+static bool guest_home(const struct torc_table *table, uint64_t line, unsigned kind,
                        struct torc_home *out_home)
 {
-    uint64_t home = torc_table_guest_home(line, table->n_lines, class);
+    uint64_t home = torc_table_guest_home(line, table->n_lines, kind);
     if (table->n_far != 0) {
         return false;
     }
     if (!torc_table_is_resting(table) &&
-        home != torc_table_guest_home(line, table->n_target, class)) {
+        home != torc_table_guest_home(line, table->n_target, kind)) {
         return false;
     }
     *out_home = torc_table_home_at(table, home);
@@ -39,7 +39,7 @@ bool torc_table_guest_is_from(const struct torc_arena *arena, const struct torc_
 {
     const struct torc_line *l = torc_table_line(arena, table, line);
     struct torc_home only;
-    if (guest_home(table, line, torc_line_class(l->fingerprints[slot]), &only)) {
+    if (guest_home(table, line, torc_line_kind(l->fingerprints[slot]), &only)) {
         return only.line == home.line;
     }
     struct torc_home real =
@@ -47,14 +47,14 @@ bool torc_table_guest_is_from(const struct torc_arena *arena, const struct torc_
     return real.line == home.line && real.n == home.n;
 }
 
-/* The slot of a guest of `class` from `home`, TORC_LINE_SLOTS if there is none. */
+/* The slot of a guest of `kind` from `home`, TORC_LINE_SLOTS if there is none. */
 static unsigned find_guest(const struct torc_arena *arena, const struct torc_table *table,
-                           struct torc_home home, unsigned class)
+                           struct torc_home home, unsigned kind)
 {
-    uint64_t line = torc_table_guest_line(home, class);
+    uint64_t line = torc_table_guest_line(home, kind);
     const struct torc_line *l = torc_table_line(arena, table, line);
     for (unsigned slot = torc_line_natives(l); slot < torc_line_count(l); slot++) {
-        if (torc_line_class(l->fingerprints[slot]) == class &&
+        if (torc_line_kind(l->fingerprints[slot]) == kind &&
             torc_table_guest_is_from(arena, table, line, slot, home)) {
             return slot;
         }
@@ -63,10 +63,10 @@ static unsigned find_guest(const struct torc_arena *arena, const struct torc_tab
 }
 
 void torc_table_guest_left(const struct torc_arena *arena, const struct torc_table *table,
-                           struct torc_home home, unsigned class)
+                           struct torc_home home, unsigned kind)
 {
-    if (find_guest(arena, table, home, class) == TORC_LINE_SLOTS) {
-        torc_line_clear_spilled(torc_table_line(arena, table, home.line), class);
+    if (find_guest(arena, table, home, kind) == TORC_LINE_SLOTS) {
+        torc_line_clear_spilled(torc_table_line(arena, table, home.line), kind);
     }
 }
 
@@ -77,16 +77,16 @@ void torc_table_call_home(const struct torc_arena *arena, const struct torc_tabl
     if (torc_line_spilled(l) == 0 || torc_line_is_full(l)) {
         return;
     }
-    unsigned class = (unsigned)__builtin_ctz(torc_line_spilled(l));
+    unsigned kind = (unsigned)__builtin_ctz(torc_line_spilled(l));
     struct torc_home home = torc_table_home_at(table, line);
-    struct torc_line *away = torc_table_line(arena, table, torc_table_guest_line(home, class));
-    unsigned slot = find_guest(arena, table, home, class);
+    struct torc_line *away = torc_table_line(arena, table, torc_table_guest_line(home, kind));
+    unsigned slot = find_guest(arena, table, home, kind);
     assert(slot < TORC_LINE_SLOTS);
     uint8_t fingerprint = away->fingerprints[slot];
     uint64_t ref = torc_line_ref(away, slot);
     torc_line_take(away, slot);
     torc_line_put_native(l, fingerprint, ref);
-    torc_table_guest_left(arena, table, home, class);
+    torc_table_guest_left(arena, table, home, kind);
 }
 
 /* Move the entry in `slot` of `from` to its other line, which has a free slot. */
@@ -102,11 +102,11 @@ static void move_over(const struct torc_arena *arena, const struct torc_table *t
     torc_line_take(source, slot);
     if (is_native) {
         torc_line_put_guest(target, fingerprint, ref);
-        torc_line_set_spilled(source, torc_line_class(fingerprint));
+        torc_line_set_spilled(source, torc_line_kind(fingerprint));
     } else {
         torc_line_put_native(target, fingerprint, ref);
         torc_table_guest_left(arena, table, torc_table_home_at(table, to),
-                              torc_line_class(fingerprint));
+                              torc_line_kind(fingerprint));
     }
 }
 
@@ -152,19 +152,19 @@ static bool make_room(const struct torc_arena *arena, const struct torc_table *t
     for (unsigned step = 0; step < n_steps; step++) {
         uint64_t from = steps[step].line;
         const struct torc_line *l = torc_table_line(arena, table, from);
-        unsigned seen[2] = {0, 0}; /* classes of guests, of natives: each leads to one line */
+        unsigned seen[2] = {0, 0}; /* kinds of guests, of natives: each leads to one line */
         for (unsigned slot = 0; slot < torc_line_count(l); slot++) {
-            unsigned class = torc_line_class(l->fingerprints[slot]);
+            unsigned kind = torc_line_kind(l->fingerprints[slot]);
             bool is_native = slot < torc_line_natives(l);
             struct torc_home at = torc_table_home_at(table, from);
-            if ((seen[is_native] >> class & 1u) != 0) {
+            if ((seen[is_native] >> kind & 1u) != 0) {
                 continue;
             }
-            seen[is_native] |= 1u << class;
-            if (!is_native && !guest_home(table, from, class, &at)) {
+            seen[is_native] |= 1u << kind;
+            if (!is_native && !guest_home(table, from, kind, &at)) {
                 continue;
             }
-            uint64_t to = is_native ? torc_table_guest_line(at, class) : at.line;
+            uint64_t to = is_native ? torc_table_guest_line(at, kind) : at.line;
             TORC_TABLE_NOTE(searched, 1);
             if (!torc_line_is_full(torc_table_line(arena, table, to))) {
                 *out_line = shift_along(arena, table, steps, step, slot, to);
@@ -188,7 +188,7 @@ static bool has_room(const struct torc_arena *arena, const struct torc_table *ta
 }
 
 /* The last resort, in the nearest free slot: without it many equal hashes could not be stored. The
- * home and the line of the class are full. */
+ * home and the line of the kind are full. */
 static void put_far(const struct torc_arena *arena, struct torc_table *table, struct torc_home home,
                     uint8_t fingerprint, uint64_t ref)
 {
@@ -220,8 +220,8 @@ void torc_table_place(const struct torc_arena *arena, struct torc_table *table, 
         torc_line_put_native(l, fingerprint, ref);
         return;
     }
-    unsigned class = torc_line_class(fingerprint);
-    uint64_t guest = torc_table_guest_line(home, class);
+    unsigned kind = torc_line_kind(fingerprint);
+    uint64_t guest = torc_table_guest_line(home, kind);
     uint64_t room = guest;
     if (torc_line_is_full(torc_table_line(arena, table, guest)) &&
         !make_room(arena, table, home.line, guest, &room)) {
@@ -232,6 +232,6 @@ void torc_table_place(const struct torc_arena *arena, struct torc_table *table, 
         torc_line_put_native(l, fingerprint, ref);
     } else {
         torc_line_put_guest(torc_table_line(arena, table, room), fingerprint, ref);
-        torc_line_set_spilled(l, class);
+        torc_line_set_spilled(l, kind);
     }
 }

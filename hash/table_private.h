@@ -13,7 +13,7 @@
  * mapping, lines from (frontier * n_target / n_lines) up are homes of the new one, and those
  * between are nobody's home. Shrinking, lines from the frontier up are homes of the old mapping,
  * and those below of the new one. So the home of a guest, and the mapping it is in, follow from its
- * class and the line it is in, but for two exceptions in which its record must be hashed: near the
+ * kind and the line it is in, but for two exceptions in which its record must be hashed: near the
  * wrap-around, when the two sizes give two candidates; and when far entries are about.
  */
 #ifndef TORC_HASH_TABLE_PRIVATE_H
@@ -151,9 +151,9 @@ static inline uint64_t torc_table_first_clean(const struct torc_table *table)
     if (!torc_table_is_growing(table) || block_lines <= TORC_TABLE_SMALL_BLOCK) {
         return table->n_lines;
     }
-    /* frontier * n_target / n_lines, rounded down: n_lines is a multiple of block_lines. */
-    uint64_t home = table->frontier + table->frontier / (table->n_lines / block_lines);
-    return torc_max_u64(home, table->n_lines);
+    /* frontier * n_target / n_lines, rounded down: n_lines is a multiple of block_lines, 4 to 7. */
+    uint64_t multiple = torc_max_u64(table->n_lines / block_lines, 1);
+    return torc_max_u64(table->frontier + table->frontier / multiple, table->n_lines);
 }
 
 /* --- homes and guests --- */
@@ -180,30 +180,30 @@ static inline struct torc_home torc_table_home_at(const struct torc_table *table
     return (struct torc_home){line, is_old ? table->n_lines : table->n_target};
 }
 
-/* How far guests of a class go, of n lines. The long distances even out that some stretches of a
+/* How far guests of a kind go, of n lines. The long distances even out that some stretches of a
  * few hundred lines have more entries than fit; without common factors, the lines that a search
  * comes by are many. In few lines the distances are folded, to 0 only if there is just one line. */
-static inline uint64_t torc_table_distance(uint64_t n, unsigned class)
+static inline uint64_t torc_table_distance(uint64_t n, unsigned kind)
 {
-    static const uint16_t distances[TORC_LINE_CLASSES] = {1,   9,   29,  67,
-                                                          131, 211, 317, TORC_TABLE_MAX_DISTANCE};
-    uint64_t distance = distances[class];
+    static const uint16_t distances[TORC_LINE_KINDS] = {1,   9,   29,  67,
+                                                        131, 211, 317, TORC_TABLE_MAX_DISTANCE};
+    uint64_t distance = distances[kind];
     if (TORC_UNLIKELY(distance >= n)) {
         distance = n == 1 ? 0 : 1 + distance % (n - 1);
     }
     return distance;
 }
-/* The line where guests of a class from `home` are; home.line itself if there is no other. */
-static inline uint64_t torc_table_guest_line(struct torc_home home, unsigned class)
+/* The line where guests of a kind from `home` are; home.line itself if there is no other. */
+static inline uint64_t torc_table_guest_line(struct torc_home home, unsigned kind)
 {
-    uint64_t line = home.line + torc_table_distance(home.n, class);
+    uint64_t line = home.line + torc_table_distance(home.n, kind);
     return line < home.n ? line : line - home.n;
 }
-/* The inverse: the home, in the mapping of n lines, of guests of a class in `line`. May be no line
+/* The inverse: the home, in the mapping of n lines, of guests of a kind in `line`. May be no line
  * of that mapping when `line` is none. */
-static inline uint64_t torc_table_guest_home(uint64_t line, uint64_t n, unsigned class)
+static inline uint64_t torc_table_guest_home(uint64_t line, uint64_t n, unsigned kind)
 {
-    uint64_t distance = torc_table_distance(n, class);
+    uint64_t distance = torc_table_distance(n, kind);
     return line >= distance ? line - distance : line + n - distance;
 }
 
@@ -246,14 +246,14 @@ static inline uint64_t torc_table_hash_of(const struct torc_arena *arena, uint64
 
 /* --- table_place.c --- */
 
-/* True if the guest in `slot` of `line`, of the right class and in the right line for it, is from
+/* True if the guest in `slot` of `line`, of the right kind and in the right line for it, is from
  * `home`. */
 bool torc_table_guest_is_from(const struct torc_arena *arena, const struct torc_table *table,
                               uint64_t line, unsigned slot, struct torc_home home);
 
-/* After a guest of `class` from `home` left: clear the home's bit if it was the last. */
+/* After a guest of `kind` from `home` left: clear the home's bit if it was the last. */
 void torc_table_guest_left(const struct torc_arena *arena, const struct torc_table *table,
-                           struct torc_home home, unsigned class);
+                           struct torc_home home, unsigned kind);
 
 /* Put an entry where the mapping in force wants it; there is a free slot somewhere. Does not touch
  * `count`. */

@@ -12,7 +12,7 @@
 /* Entries of one home that are lifted out: ten natives, up to ten guests in each of eight lines,
  * and a few far ones, which are enough unless hashes are equal. */
 #define LIFTED_FAR_MAX 16u
-#define LIFTED_MAX     (TORC_LINE_SLOTS * (1 + TORC_LINE_CLASSES) + LIFTED_FAR_MAX)
+#define LIFTED_MAX     (TORC_LINE_SLOTS * (1 + TORC_LINE_KINDS) + LIFTED_FAR_MAX)
 
 struct lifted {
     unsigned n;
@@ -59,7 +59,7 @@ static void prefetch_natives(const struct torc_arena *arena, const struct torc_t
     }
 }
 
-/* Take the natives of `home` out of their line and of the lines of their classes. */
+/* Take the natives of `home` out of their line and of the lines of their kinds. */
 static void lift_near(const struct torc_arena *arena, const struct torc_table *table,
                       struct torc_home home, struct lifted *lifted)
 {
@@ -68,14 +68,14 @@ static void lift_near(const struct torc_arena *arena, const struct torc_table *t
         lifted->refs[lifted->n++] = torc_line_ref(l, slot);
     }
     torc_line_drop_natives(l);
-    for (unsigned class = 0; class < TORC_LINE_CLASSES; class ++) {
-        if (!torc_line_has_spilled(l, class)) {
+    for (unsigned kind = 0; kind < TORC_LINE_KINDS; kind++) {
+        if (!torc_line_has_spilled(l, kind)) {
             continue;
         }
-        uint64_t line = torc_table_guest_line(home, class);
+        uint64_t line = torc_table_guest_line(home, kind);
         struct torc_line *away = torc_table_line(arena, table, line);
         for (unsigned slot = torc_line_count(away); slot-- > torc_line_natives(away);) {
-            if (torc_line_class(away->fingerprints[slot]) == class &&
+            if (torc_line_kind(away->fingerprints[slot]) == kind &&
                 torc_table_guest_is_from(arena, table, line, slot, home)) {
                 uint64_t ref = torc_line_ref(away, slot);
                 TORC_PREFETCH(torc_arena_at(arena, ref));
@@ -83,7 +83,7 @@ static void lift_near(const struct torc_arena *arena, const struct torc_table *t
                 torc_line_take(away, slot);
             }
         }
-        torc_line_clear_spilled(l, class);
+        torc_line_clear_spilled(l, kind);
     }
 }
 
@@ -145,9 +145,9 @@ static void settle_far(const struct torc_arena *arena, struct torc_table *table,
                 continue;
             }
             struct torc_home now = torc_table_home(table, hash);
-            unsigned class = torc_line_class(l->fingerprints[slot]);
-            if (line == torc_table_guest_line(now, class)) {
-                torc_line_set_spilled(torc_table_line(arena, table, now.line), class);
+            unsigned kind = torc_line_kind(l->fingerprints[slot]);
+            if (line == torc_table_guest_line(now, kind)) {
+                torc_line_set_spilled(torc_table_line(arena, table, now.line), kind);
                 torc_table_far_left(table);
             } else if (line < torc_max_u64(now.n, table->n_target)) {
                 torc_table_far_came(table, line, now.line);
@@ -165,7 +165,8 @@ static void settle_far(const struct torc_arena *arena, struct torc_table *table,
 
 static void move_home(const struct torc_arena *arena, struct torc_table *table)
 {
-    struct lifted lifted = {.n = 0};
+    struct lifted lifted; /* not zeroed: it is large */
+    lifted.n = 0;
     struct torc_home home = {next_home(table), table->n_lines};
     lift_near(arena, table, home, &lifted);
     if (TORC_UNLIKELY(table->n_far != 0)) {

@@ -11,6 +11,7 @@
 
 #define PAUSES_PER_LOOK_AT_CLOCK 16u
 #define YIELDS_BEFORE_SLEEP      8u
+#define YIELDS_NS_MAX            20000u /* longer: another program got the core, so sleep and be woken */
 #define LIFE_CHECK_NS            1000000u /* while awake */
 
 static inline void pause_cpu(void)
@@ -104,7 +105,8 @@ int torc_attachment_await(struct torc_attachment *attachment, torc_attachment_lo
     for (;;) {
         bool is_spinning = !is_adaptive || now - start < attachment->spin_ns;
         int result;
-        if (is_spinning || yields < YIELDS_BEFORE_SLEEP) {
+        if (is_spinning ||
+            (yields < YIELDS_BEFORE_SLEEP && now - start < attachment->spin_ns + YIELDS_NS_MAX)) {
             result = look_awhile(attachment, look, is_spinning);
             yields += !is_spinning;
         } else {

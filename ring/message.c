@@ -311,6 +311,11 @@ void torc_reply_bytes(struct torc_reply_writer *w, struct torc_slice bytes)
     put_string(w, TORC_REPLY_BYTES, TORC_WIRE_OK, bytes);
 }
 
+size_t torc_reply_bytes_size(size_t len)
+{
+    return TORC_MESSAGE_HEAD_BYTES + ((size_t)1 << width_for(len)) + len;
+}
+
 void torc_reply_null(struct torc_reply_writer *w)
 {
     set_kind(w, TORC_REPLY_NULL, 0, TORC_WIRE_OK);

@@ -127,6 +127,8 @@ void torc_reply_ok(struct torc_reply_writer *w);
 void torc_reply_error(struct torc_reply_writer *w, enum torc_wire_status status, const char *text);
 void torc_reply_int(struct torc_reply_writer *w, int64_t value);
 void torc_reply_bytes(struct torc_reply_writer *w, struct torc_slice bytes);
+/* Bytes of the message that torc_reply_bytes() makes of `len` bytes. Pure. */
+size_t torc_reply_bytes_size(size_t len);
 void torc_reply_null(struct torc_reply_writer *w);
 void torc_reply_text(struct torc_reply_writer *w, struct torc_slice text);
 /* kind ARRAY, PAIRS or CURSOR (then `cursor` is sent); exactly n items follow by torc_reply_item(),

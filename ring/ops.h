@@ -6,8 +6,10 @@
  * `shape` says what a request holds, in the order of the Redis command:
  *   k  a key          s  bytes          u  unsigned 64-bit number      i  signed 64-bit number
  *   *  what follows repeats: "*s" any number of byte strings, "*ss" of pairs; always last
- * Numbers travel in the fixed part, byte strings behind it (docs/formats/message.md). At most
- * TORC_MESSAGE_NUMBERS numbers, none behind '*', and one or two byte strings in what repeats.
+ * Numbers travel in the fixed part, wherever the command has them, byte strings behind it
+ * (docs/formats/message.md). At most TORC_MESSAGE_NUMBERS numbers, none behind '*', and one or two
+ * byte strings in what repeats. HINCRBYFLOAT's number and the optional one of HRANDFIELD are byte
+ * strings: the first because it is decimal and exact, the second because it may be absent.
  */
 #ifndef TORC_RING_OPS_H
 #define TORC_RING_OPS_H
@@ -28,6 +30,9 @@
     X(4, QUIT, "quit", -1, "*s", TORC_OP_FAST, 0, 0, 0)                                            \
     X(5, COMMAND, "command", -1, "*s", 0, 0, 0, 0)                                                 \
     X(6, INFO, "info", -1, "*s", 0, 0, 0, 0)                                                       \
+    X(7, TIME, "time", 1, "", TORC_OP_FAST, 0, 0, 0)                                               \
+    X(8, CONFIG_GET, "config|get", -3, "*s", TORC_OP_ADMIN, 0, 0, 0)                               \
+    X(9, CONFIG_RESETSTAT, "config|resetstat", 2, "", TORC_OP_ADMIN, 0, 0, 0)                      \
     X(10, HSET, "hset", -4, "k*ss", TORC_OP_WRITE | TORC_OP_DENYOOM | TORC_OP_FAST, 1, 1, 1)       \
     X(11, HGET, "hget", 3, "ks", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                             \
     X(12, HMGET, "hmget", -3, "k*s", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                         \
@@ -35,6 +40,16 @@
     X(14, HGETALL, "hgetall", 2, "k", TORC_OP_READ, 1, 1, 1)                                       \
     X(15, HLEN, "hlen", 2, "k", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                              \
     X(16, HEXISTS, "hexists", 3, "ks", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                       \
+    X(17, HSETNX, "hsetnx", 4, "kss", TORC_OP_WRITE | TORC_OP_DENYOOM | TORC_OP_FAST, 1, 1, 1)     \
+    X(18, HMSET, "hmset", -4, "k*ss", TORC_OP_WRITE | TORC_OP_DENYOOM | TORC_OP_FAST, 1, 1, 1)     \
+    X(19, HKEYS, "hkeys", 2, "k", TORC_OP_READ, 1, 1, 1)                                           \
+    X(20, HVALS, "hvals", 2, "k", TORC_OP_READ, 1, 1, 1)                                           \
+    X(21, HSTRLEN, "hstrlen", 3, "ks", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                       \
+    X(22, HINCRBY, "hincrby", 4, "ksi", TORC_OP_WRITE | TORC_OP_DENYOOM | TORC_OP_FAST, 1, 1, 1)   \
+    X(23, HINCRBYFLOAT, "hincrbyfloat", 4, "kss", TORC_OP_WRITE | TORC_OP_DENYOOM | TORC_OP_FAST,  \
+      1, 1, 1)                                                                                     \
+    X(24, HSCAN, "hscan", -3, "ku*s", TORC_OP_READ, 1, 1, 1)                                       \
+    X(25, HRANDFIELD, "hrandfield", -2, "k*s", TORC_OP_READ, 1, 1, 1)                              \
     X(40, DEL, "del", -2, "*k", TORC_OP_WRITE, 1, -1, 1)                                           \
     X(41, EXISTS, "exists", -2, "*k", TORC_OP_READ | TORC_OP_FAST, 1, -1, 1)                       \
     X(42, TYPE, "type", 2, "k", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                              \
@@ -43,6 +58,11 @@
     X(45, FLUSHALL, "flushall", -1, "*s", TORC_OP_WRITE, 0, 0, 0)                                  \
     X(46, MEMORY_USAGE, "memory|usage", -3, "k*s", TORC_OP_READ, 2, 2, 1)                          \
     X(47, OBJECT_ENCODING, "object|encoding", 3, "k", TORC_OP_READ, 2, 2, 1)                       \
+    X(48, UNLINK, "unlink", -2, "*k", TORC_OP_WRITE | TORC_OP_FAST, 1, -1, 1)                      \
+    X(49, TOUCH, "touch", -2, "*k", TORC_OP_READ | TORC_OP_FAST, 1, -1, 1)                         \
+    X(50, RANDOMKEY, "randomkey", 1, "", TORC_OP_READ, 0, 0, 0)                                    \
+    X(51, KEYS, "keys", 2, "s", TORC_OP_READ, 0, 0, 0)                                             \
+    X(52, FLUSHDB, "flushdb", -1, "*s", TORC_OP_WRITE, 0, 0, 0)                                    \
     X(120, FETCH, NULL, 0, "uu", 0, 0, 0, 0)                                                       \
     X(121, PUT, NULL, 0, "uus", 0, 0, 0, 0)
 

@@ -231,7 +231,7 @@ static int publish_long(struct torc_session *session, uint64_t position, const u
     held->id = session->next_long_id++;
     held->is_active = true;
 
-    uint8_t bytes[TORC_SLOT_MESSAGE];
+    uint8_t bytes[TORC_SLOT_MESSAGE] = {0};
     uint8_t *to = room == 0 ? area->bytes + torc_area_offset(area, start) : bytes;
     size_t cap = room == 0 ? part_max : sizeof bytes;
     struct torc_reply_writer writer;

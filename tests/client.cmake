@@ -6,7 +6,7 @@ target_compile_definitions(test_message PRIVATE TORC_SOURCE_DIR="${CMAKE_SOURCE_
 torc_test(prop_message LABEL prop SOURCES prop/prop_message.c LINK torc_ring)
 torc_fuzz(fuzz_message SOURCES fuzz/fuzz_message.c CORPUS message LINK torc_ring)
 
-foreach(name torc calls errors pipeline words client_memory)
+foreach(name torc calls call_requests errors pipeline words client_memory)
   torc_test(test_${name} LABEL unit LINK torc_client
     SOURCES unit/client/test_${name}.c support/fake_server.c)
 endforeach()
@@ -22,10 +22,15 @@ if(TARGET torc_cli)
 endif()
 
 if(TARGET torc_cli AND TARGET torcd)
+  # Run by the script, against the server that it starts.
+  add_executable(hash_calls e2e/hash_calls.c support/fake_server.c)
+  target_link_libraries(hash_calls PRIVATE torc_client torc_test_support)
+  set_target_properties(hash_calls PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME e2e_client
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/client.sh $<TARGET_FILE:torcd> $<TARGET_FILE:torc-cli>
             $<TARGET_FILE:test_calls> $<TARGET_FILE:test_pipeline>
-            $<TARGET_FILE:torc_example_quotes> $<TARGET_FILE:torc_example_feature_fetch>)
+            $<TARGET_FILE:torc_example_quotes> $<TARGET_FILE:torc_example_feature_fetch>
+            $<TARGET_FILE:hash_calls>)
   set_tests_properties(e2e_client PROPERTIES LABELS e2e TIMEOUT 120)
   if(TORC_SANITIZE)
     set_tests_properties(e2e_client PROPERTIES ENVIRONMENT "CK_FORK=no")

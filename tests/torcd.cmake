@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The server, tools/torcd.
-foreach(module resp_parser glob settings reply mailbox listener)
+foreach(module resp_parser glob settings reply mailbox listener decimal commands_number
+               commands_random commands_scan)
   torc_test(test_${module} LABEL unit SOURCES unit/tools/test_${module}.c LINK torc_server)
 endforeach()
 torc_fuzz(fuzz_resp SOURCES fuzz/fuzz_resp.c CORPUS resp LINK torc_server)
@@ -8,6 +9,13 @@ torc_test(test_connection LABEL unit LINK torc_server
   SOURCES unit/tools/test_connection.c unit/tools/server_fixture.c)
 torc_test(test_rings LABEL unit LINK torc_server
   SOURCES unit/tools/test_rings.c unit/tools/server_fixture.c)
+
+# The reference page is what the table of operations says. To renew it:
+#   torcd --commands-markdown >docs/commands.md
+add_test(NAME lint_commands_page
+         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lint/commands_page.sh $<TARGET_FILE:torcd>
+                 ${CMAKE_SOURCE_DIR}/docs/commands.md)
+set_tests_properties(lint_commands_page PROPERTIES LABELS lint TIMEOUT 60)
 
 # Whole processes. ring_over_stdio gives the tests, which are in Python, a ring session.
 add_executable(ring_over_stdio e2e/ring_over_stdio.c)

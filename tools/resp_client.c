@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "tools/numbers.h"
 
 #define CONNECT_SECONDS 5
 #define IN_BYTES_FIRST  65536u
@@ -91,6 +92,13 @@ static int connect_unix(const char *path, int *out_fd, char *error)
 
 static int connect_tcp(const char *host, const char *port, int *out_fd, char *error)
 {
+    uint64_t number = 0;
+    /* The resolver would take the number modulo 65536. */
+    if (!torc_number_parse(port, 1, 65535, &number)) {
+        (void)snprintf(error, TORC_RESP_CLIENT_ERROR_BYTES,
+                       "'%s' is not a port: a number from 1 to 65535", port);
+        return -EINVAL;
+    }
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *list = NULL;
     int rc = getaddrinfo(host, port, &hints, &list);

@@ -68,9 +68,16 @@ struct torc_road {
     const char *name; /* "ring", "RESP" */
 };
 
+/* How to wait for a reply. */
+enum torc_road_wait {
+    TORC_ROAD_ADAPTIVE, /* look for a while, then sleep until there is one */
+    TORC_ROAD_BUSY,     /* look all the time */
+    TORC_ROAD_YIELD,    /* give the core away between two looks */
+};
+
 struct torc_road_options {
-    size_t window;       /* most requests outstanding, at least 1 */
-    bool spin;           /* never sleep while waiting */
+    size_t window; /* most requests outstanding, at least 1 */
+    enum torc_road_wait wait;
     uint64_t timeout_ns; /* for each reply */
     uint32_t area_bytes; /* ring: of messages longer than a slot, each direction; 0: the server's
                             default */

@@ -4,9 +4,11 @@
  */
 #include "tools/road.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/clock.h"
 #include "tools/resp_client.h"
 
 struct resp_road {
@@ -14,6 +16,7 @@ struct resp_road {
     struct torc_resp_client *client;
     const struct torc_resp_reply *reply; /* the last one */
     enum torc_resp_wait wait;
+    bool is_yielding; /* then `wait` is not used */
     uint64_t timeout_ns;
     size_t window;
     struct torc_bytes *words; /* of the request being built */
@@ -89,6 +92,22 @@ static struct torc_bytes bytes_of(const struct resp_road *r, struct torc_resp_sp
     return (struct torc_bytes){slice.data, slice.len};
 }
 
+/* The oldest outstanding reply, waited for as the road has it. */
+static int receive(struct resp_road *r)
+{
+    if (!r->is_yielding) {
+        return torc_resp_client_receive(r->client, r->wait, r->timeout_ns, &r->reply);
+    }
+    uint64_t deadline = torc_clock_monotonic_ns() + r->timeout_ns;
+    /* Without time to wait, receiving is one look. */
+    int rc = torc_resp_client_receive(r->client, TORC_RESP_SLEEP, 0, &r->reply);
+    while (rc == -ETIMEDOUT && torc_clock_monotonic_ns() < deadline) {
+        (void)sched_yield();
+        rc = torc_resp_client_receive(r->client, TORC_RESP_SLEEP, 0, &r->reply);
+    }
+    return rc;
+}
+
 static int resp_collect(struct torc_road *road, struct torc_road_reply *out_reply)
 {
     static const enum torc_road_kind kinds[] = {
@@ -97,7 +116,7 @@ static int resp_collect(struct torc_road *road, struct torc_road_reply *out_repl
         [TORC_RESP_NIL] = TORC_ROAD_NIL,         [TORC_RESP_ARRAY] = TORC_ROAD_ARRAY,
     };
     struct resp_road *r = of(road);
-    int rc = torc_resp_client_receive(r->client, r->wait, r->timeout_ns, &r->reply);
+    int rc = receive(r);
     if (rc != 0) {
         return rc == -ENOENT ? rc : explain(r, rc);
     }
@@ -171,7 +190,8 @@ int torc_road_open_resp(const char *address, const struct torc_road_options *opt
         return rc;
     }
     r->road = (struct torc_road){.ops = &ops, .name = "RESP"};
-    r->wait = options->spin ? TORC_RESP_SPIN : TORC_RESP_SLEEP;
+    r->wait = options->wait == TORC_ROAD_BUSY ? TORC_RESP_SPIN : TORC_RESP_SLEEP;
+    r->is_yielding = options->wait == TORC_ROAD_YIELD;
     r->timeout_ns = options->timeout_ns;
     r->window = options->window;
     *out_road = &r->road;

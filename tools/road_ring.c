@@ -231,6 +231,9 @@ static void ring_close(struct torc_road *road)
 int torc_road_open_ring(const char *socket, const struct torc_road_options *options,
                         struct torc_road **out_road, char error[TORC_ROAD_ERROR_BYTES])
 {
+    static const enum torc_spin spins[] = {[TORC_ROAD_ADAPTIVE] = TORC_SPIN_ADAPTIVE,
+                                           [TORC_ROAD_BUSY] = TORC_SPIN_BUSY,
+                                           [TORC_ROAD_YIELD] = TORC_SPIN_YIELD};
     static const struct torc_road_ops ops = {
         .submit = ring_submit,
         .collect = ring_collect,
@@ -251,7 +254,7 @@ int torc_road_open_ring(const char *socket, const struct torc_road_options *opti
         .request_area_bytes = options->area_bytes,
         .reply_area_bytes = options->area_bytes,
         .deadline_ns = options->timeout_ns,
-        .spin = options->spin ? TORC_SPIN_BUSY : TORC_SPIN_ADAPTIVE,
+        .spin = spins[options->wait],
     };
     const char *why = "";
     int rc = torc_open(&torc_options, &r->torc, &why);

@@ -42,15 +42,17 @@ install_packages() {
 
 # What building the server, the library and the tools needs.
 # shellcheck disable=SC2034 # used by those who source this
-packages_build=(gcc libc6-dev cmake ninja-build pkg-config libisal-dev libxxhash-dev libnuma-dev libjansson-dev)
+packages_build=(gcc libc6-dev cmake ninja-build pkg-config libisal-dev libxxhash-dev libnuma-dev)
 
-# build PRESET [TARGET...]: configure and build below build/PRESET; output only when it fails.
+# build PRESET [TARGET...]: configure (with what is in configure_flags) and build below build/PRESET; output only
+# when it fails.
+configure_flags=()
 build() {
     local preset=$1 log
     shift
     mkdir -p build
     log=build/$preset.log
-    if ! { cmake --preset "$preset" && cmake --build --preset "$preset" ${1:+--target "$@"}; } >"$log" 2>&1; then
+    if ! { cmake --preset "$preset" "${configure_flags[@]}" && cmake --build --preset "$preset" ${1:+--target "$@"}; } >"$log" 2>&1; then
         grep -E 'error|warning|FAILED' "$log" | head -n 40 >&2 || true
         tail -n 20 "$log" >&2
         die "preset $preset does not build; all of it is in $log"

@@ -17,16 +17,23 @@
 #define TIMEOUT_NS      5000000000ull
 #define VALUE_BYTES_MAX 16777216u
 
-const char *argp_program_version = "torc-bench " TORC_VERSION;
+/* Read by argp inside libc. */
+__attribute__((visibility("default"))) const char *argp_program_version =
+    "torc-bench " TORC_VERSION;
 
 static const char doc[] =
     "Measures a torc server: one request at a time, and with a window of requests under way; over "
     "the ring, over RESP, or both in turn, in rounds of at most half a second."
     "\v"
-    "Both clients poll: the ring's spins on its slot, and RESP's spins on non-blocking reads of "
-    "its "
-    "socket, so that neither pays for a wake-up by the kernel and the two can be compared. Use two "
-    "free cores, one for the server and one for this program (--cpu).\n"
+    "With --wait=busy both clients poll: the ring's spins on its slot, and RESP's spins on "
+    "non-blocking reads of its socket, so that neither pays for a wake-up by the kernel and the "
+    "two can be compared. Use two free cores, one for the server and one for this program "
+    "(--cpu).\n"
+    "\n"
+    "On a core shared with the server a client that spins keeps the server from answering until "
+    "its time slice ends. --wait=adaptive gives the core away and then sleeps until there is a "
+    "reply, --wait=yield gives it away between looks. The default is adaptive when this program "
+    "was started on one CPU only, else busy.\n"
     "\n"
     "Without -c and --resp the ring of the usual control socket is measured. Every reply is "
     "checked; "
@@ -48,6 +55,7 @@ enum {
     OPTION_KEY_PREFIX,
     OPTION_WINDOW,
     OPTION_CPU,
+    OPTION_WAIT,
     OPTION_JSON,
     OPTION_HISTOGRAM,
     OPTION_SEED
@@ -70,10 +78,18 @@ static const struct argp_option argp_options[] = {
      "how the names of the hashes start (default 'bench'); no such hash may exist", 0},
     {"seed", OPTION_SEED, "N", 0, "of the random choice of fields (default 1)", 0},
     {"cpu", OPTION_CPU, "N", 0, "pin this program to CPU N", 0},
+    {"wait", OPTION_WAIT, "HOW", 0,
+     "for replies: busy, adaptive or yield (default busy; adaptive with one CPU)", 0},
     {.doc = "Output"},
     {"histogram", OPTION_HISTOGRAM, NULL, 0, "draw the latencies too", 0},
     {"json", OPTION_JSON, "FILE", 0, "append one JSON object per line to FILE", 0},
     {0},
+};
+
+static const char *const wait_names[] = {
+    [TORC_ROAD_ADAPTIVE] = "adaptive",
+    [TORC_ROAD_BUSY] = "busy",
+    [TORC_ROAD_YIELD] = "yield",
 };
 
 struct arguments {
@@ -82,6 +98,7 @@ struct arguments {
     const char *resp;
     const char *json;
     int cpu; /* -1: not pinned */
+    enum torc_road_wait wait;
     bool histogram;
 };
 
@@ -114,6 +131,17 @@ static enum torc_road_op parse_op(const struct argp_state *state, const char *te
     }
     argp_error(state, "--op: '%s' is none of: ping, hget, hset", text);
     return TORC_ROAD_PING;
+}
+
+static enum torc_road_wait parse_wait(const struct argp_state *state, const char *text)
+{
+    for (int wait = TORC_ROAD_ADAPTIVE; wait <= TORC_ROAD_YIELD; wait++) {
+        if (strcmp(text, wait_names[wait]) == 0) {
+            return (enum torc_road_wait)wait;
+        }
+    }
+    argp_error(state, "--wait: '%s' is none of: busy, adaptive, yield", text);
+    return TORC_ROAD_BUSY;
 }
 
 /* Options that set a number; 0 if `key` is one of them. */
@@ -170,6 +198,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case OPTION_KEY_PREFIX:
         arguments->bench.key_prefix = arg;
         return 0;
+    case OPTION_WAIT:
+        arguments->wait = parse_wait(state, arg);
+        return 0;
     case OPTION_JSON:
         arguments->json = arg;
         return 0;
@@ -196,7 +227,7 @@ static int open_roads(const struct arguments *arguments,
 {
     struct torc_road_options options = {
         .window = arguments->bench.window,
-        .spin = true,
+        .wait = arguments->wait,
         .timeout_ns = TIMEOUT_NS,
         .name = "torc-bench",
     };
@@ -217,22 +248,16 @@ static int open_roads(const struct arguments *arguments,
     return n;
 }
 
-/* 0, or -1 with a message. */
-static int write_json(const char *path, const struct torc_bench *bench)
+static int fail_file(const char *path)
 {
-    FILE *file = fopen(path, "ae");
-    bool good = file != NULL && torc_bench_print_json(file, bench);
-    if (file != NULL && fclose(file) != 0) {
-        good = false;
-    }
-    if (!good) {
-        (void)fprintf(stderr, "torc-bench: %s: %s\n", path, strerror(errno));
-    }
-    return good ? 0 : -1;
+    (void)fprintf(stderr, "torc-bench: %s: %s\n", path, strerror(errno));
+    return -1;
 }
 
-static int report(const struct arguments *arguments, const struct torc_bench *bench)
+/* `json` may be NULL: not asked for. 0, or -1 with a message. */
+static int report(const struct arguments *arguments, const struct torc_bench *bench, FILE *json)
 {
+    printf("waiting for replies: %s\n", wait_names[arguments->wait]);
     torc_bench_print_table(stdout, bench);
     if (arguments->histogram) {
         for (int depth = 0; depth < TORC_BENCH_DEPTHS; depth++) {
@@ -241,12 +266,15 @@ static int report(const struct arguments *arguments, const struct torc_bench *be
         }
     }
     (void)fflush(stdout);
-    return arguments->json != NULL ? write_json(arguments->json, bench) : 0;
+    if (json != NULL && !torc_bench_print_json(json, bench)) {
+        return fail_file(arguments->json);
+    }
+    return 0;
 }
 
 /* 0, or -1 with a message. */
 static int measure(const struct arguments *arguments, struct torc_road *const *roads,
-                   size_t n_roads)
+                   size_t n_roads, FILE *json)
 {
     struct torc_bench *bench = NULL;
     char error[TORC_BENCH_ERROR_BYTES];
@@ -255,7 +283,7 @@ static int measure(const struct arguments *arguments, struct torc_road *const *r
     }
     int rc = torc_bench_run(bench, error);
     if (rc == 0) {
-        rc = report(arguments, bench);
+        rc = report(arguments, bench, json);
     } else {
         rc = fail(error);
     }
@@ -263,6 +291,18 @@ static int measure(const struct arguments *arguments, struct torc_road *const *r
         rc = fail(error);
     }
     torc_bench_destroy(bench);
+    return rc;
+}
+
+/* Open the roads, measure, close them. 0, or -1 with a message. */
+static int measure_roads(const struct arguments *arguments, FILE *json)
+{
+    struct torc_road *roads[TORC_BENCH_ROADS_MAX] = {NULL};
+    int n_roads = open_roads(arguments, roads);
+    int rc = n_roads < 0 ? -1 : measure(arguments, roads, (size_t)n_roads, json);
+    for (size_t i = 0; i < TORC_BENCH_ROADS_MAX; i++) {
+        torc_road_close(roads[i]);
+    }
     return rc;
 }
 
@@ -280,6 +320,8 @@ int main(int argc, char **argv)
                   .ns = 5000000000u,
                   .seed = 1},
         .cpu = -1,
+        /* Asked before --cpu pins: who was given one CPU most likely shares it with the server. */
+        .wait = torc_placement_cpus_allowed() == 1 ? TORC_ROAD_ADAPTIVE : TORC_ROAD_BUSY,
     };
     static const struct argp argp = {argp_options, parse_option, NULL, doc, NULL, NULL, NULL};
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
@@ -293,11 +335,15 @@ int main(int argc, char **argv)
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
 
-    struct torc_road *roads[TORC_BENCH_ROADS_MAX] = {NULL};
-    int n_roads = open_roads(&arguments, roads);
-    int rc = n_roads < 0 ? -1 : measure(&arguments, roads, (size_t)n_roads);
-    for (size_t i = 0; i < TORC_BENCH_ROADS_MAX; i++) {
-        torc_road_close(roads[i]);
+    /* First of all: a path that is no good should not cost a measurement. */
+    FILE *json = NULL;
+    if (arguments.json != NULL && (json = fopen(arguments.json, "ae")) == NULL) {
+        (void)fail_file(arguments.json);
+        return EXIT_FAILURE;
+    }
+    int rc = measure_roads(&arguments, json);
+    if (json != NULL && fclose(json) != 0 && rc == 0) {
+        rc = fail_file(arguments.json);
     }
     return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

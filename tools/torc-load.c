@@ -17,7 +17,8 @@
 #define PIPELINE_DEFAULT 1024
 #define AREA_BYTES       1048576u /* a full pipeline of rows of 1,000 bytes */
 
-const char *argp_program_version = "torc-load " TORC_VERSION;
+/* Read by argp inside libc. */
+__attribute__((visibility("default"))) const char *argp_program_version = "torc-load " TORC_VERSION;
 
 static const char doc[] =
     "Loads delimited text into a torc server, one hash per row: the columns are its fields."
@@ -191,9 +192,11 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
-static void print_totals(const struct torc_load_totals *totals, uint64_t ns, const char *verb,
+/* False, with a message: standard output did not take it. */
+static bool print_totals(const struct torc_load_totals *totals, uint64_t ns, const char *verb,
                          const char *road)
 {
+    errno = 0;
     printf("%" PRIu64 " row%s, %" PRIu64 " field%s%s in %.2f s: %s rows/s over %s\n", totals->rows,
            plural(totals->rows), totals->fields, plural(totals->fields), verb, (double)ns / 1e9,
            torc_number_rate(totals->rows, ns).text, road);
@@ -212,7 +215,11 @@ static void print_totals(const struct torc_load_totals *totals, uint64_t ns, con
         printf("%" PRIu64 " row%s differ%s\n", totals->mismatched, plural(totals->mismatched),
                totals->mismatched == 1 ? "s" : "");
     }
-    (void)fflush(stdout);
+    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+        (void)fprintf(stderr, "torc-load: standard output: %s\n", strerror(errno));
+        return false;
+    }
+    return true;
 }
 
 /* Go through all files, up to the first that is given up. True: all went well. */
@@ -227,8 +234,9 @@ static bool run_files(const struct arguments *arguments, struct torc_road *road,
                         : torc_load_file(road, path, &arguments->load, totals);
         good = rc == 0;
     }
-    print_totals(totals, torc_clock_monotonic_ns() - start, verify ? " compared" : "", road->name);
-    return good && totals->faulty == 0 && totals->mismatched == 0;
+    uint64_t ns = torc_clock_monotonic_ns() - start;
+    bool told = print_totals(totals, ns, verify ? " compared" : "", road->name);
+    return told && good && totals->faulty == 0 && totals->mismatched == 0;
 }
 
 /* Rows of the files, whatever became of them. */

@@ -170,19 +170,6 @@ class Generator:
             (0.3, lambda: [b"SELECT", self.rng.choice([b"0", b"-1", b"99999", b"abc"])]),
             (0.05, lambda: [b"FLUSHALL", *([self.rng.choice([b"ASYNC", b"sync", b"now"])] if r() < 0.5 else [])]),
             (1, self.mistake),
-            *([] if os.environ.get("TORC_DIFF_BASIC") else self.whole_api()),
-        ]
-        total = sum(weight for weight, _ in table)
-        pick = r() * total
-        for weight, make in table:
-            pick -= weight
-            if pick <= 0:
-                return make()
-        return [b"PING"]
-
-    def whole_api(self):
-        k, f = self.key, self.field
-        return [
             (2, lambda: [b"HSETNX", k(), f(), self.value()]),
             (2, lambda: [b"HMSET", k(), *self.pairs()]),
             (1, lambda: [b"HKEYS", k()]),
@@ -201,6 +188,13 @@ class Generator:
             (0.05, lambda: [b"FLUSHDB"]),
             (0.3, lambda: [b"SCAN", b"0", b"TYPE", self.rng.choice([b"hash", b"string", b"HASH", b"nosuch"]), b"COUNT", b"1000"]),
         ]
+        total = sum(weight for weight, _ in table)
+        pick = r() * total
+        for weight, make in table:
+            pick -= weight
+            if pick <= 0:
+                return make()
+        return [b"PING"]
 
     def mistake(self):
         """Wrong numbers of words, unknown commands and subcommands."""
@@ -210,7 +204,9 @@ class Generator:
             [b"SCAN", b"0", b"MATCH"], [b"SCAN", b"0", b"COUNT", b"0"], [b"SCAN", b"0", b"COUNT", b"x"], [b"SCAN", b"0", b"FOO", b"1"], [b"DBSIZE", b"x"], [b"ECHO"],
             [b"PING", b"a", b"b"], [b"nosuch"], [b"nosuch", b"a", b"b c"], [b"NOSUCH", b"x" * 200, b"y"], [b"OBJECT"], [b"OBJECT", b"ENCODING"],
             [b"OBJECT", b"FOO", b"key:1"], [b"MEMORY", b"USAGE"], [b"MEMORY", b"FOO"], [b"MEMORY", b"USAGE", b"key:1", b"SAMPLES", b"-1"], [b"hset", b"key:1", b"a"], [b"SELECT"],
-            [b"FLUSHALL", b"a", b"b"], [b"COMMAND", b"FOO"],
+            [b"FLUSHALL", b"a", b"b"], [b"COMMAND", b"FOO"], [b"HSETNX", b"key:1", b"a"], [b"HMSET", b"key:1", b"a", b"1", b"b"], [b"HKEYS"],
+            [b"HINCRBY", b"key:1", b"a"], [b"HINCRBYFLOAT", b"key:1", b"a", b"1", b"2"], [b"HSCAN", b"key:1"], [b"HRANDFIELD"], [b"HRANDFIELD", b"key:1", b"1", b"WITHVALUES", b"x"],
+            [b"KEYS"], [b"RANDOMKEY", b"x"], [b"TIME", b"x"], [b"FLUSHDB", b"now"], [b"CONFIG", b"RESETSTAT", b"x"],
         ])
         return list(words)
 

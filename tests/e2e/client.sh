@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # torc-cli, the examples and the client's tests against a real torcd.
-# usage: client.sh TORCD TORC_CLI TEST_CALLS TEST_PIPELINE QUOTES FEATURE_FETCH
+# usage: client.sh TORCD TORC_CLI TEST_CALLS TEST_PIPELINE QUOTES FEATURE_FETCH HASH_CALLS
 set -u
-torcd=$1 cli=$2 test_calls=$3 test_pipeline=$4 quotes=$5 feature_fetch=$6
+torcd=$1 cli=$2 test_calls=$3 test_pipeline=$4 quotes=$5 feature_fetch=$6 hash_calls=$7
 
 folder=$(mktemp -d)
 socket=$folder/torc.sock
@@ -110,6 +110,7 @@ LINES
 # --- the library's tests and the examples ---
 TORC_TEST_SOCKET=$socket "$test_calls" || fail "calls"
 TORC_TEST_SOCKET=$socket "$test_pipeline" || fail "pipeline"
+TORC_TEST_SOCKET=$socket "$hash_calls" || fail "hash calls"
 "$quotes" "$socket" >"$folder/quotes" || fail "quotes"
 grep -q "^EURUSD  1\.08" "$folder/quotes" || fail "the quote of EURUSD"
 "$feature_fetch" "$socket" >"$folder/features" || fail "feature_fetch"

@@ -124,6 +124,35 @@ for name in "${roads[@]}"; do
 done
 [ "$(grep -c '"n":[1-9]' "$scratch/json")" -eq $((6 * ${#roads[@]})) ] || fail "a benchmark measured nothing"
 
+# A summary that nobody gets is a failure.
+for mode in --limit=5 --verify-only; do
+    read -ra to <<<"$(road "${roads[0]}")"
+    got=0
+    "$load" "$mode" "${to[@]}" --key id --key-template "${roads[0]}:{id}" "$scratch/rows.csv" \
+        >/dev/full 2>"$scratch/err" || got=$?
+    [ "$got" -eq 1 ] || fail "torc-load $mode into a full device ended with $got"
+    grep -q '^torc-load: standard output: No space left on device$' "$scratch/err" || fail "nothing said of a full device"
+done
+
+# Ways to wait, and the default by the number of CPUs.
+cpus=$(awk '/^Cpus_allowed_list/ { print $2 }' /proc/self/status)
+one_cpu=${cpus%%[-,]*}
+for name in "${roads[@]}"; do
+    read -ra to <<<"$(road "$name")"
+    for how in busy adaptive yield; do
+        expect 0 "$bench" "${to[@]}" --seconds 1 --op hset --keys 3 --fields 5 --wait "$how"
+        said out "^waiting for replies: $how\$"
+    done
+    expect 0 taskset -c "$one_cpu" "$bench" "${to[@]}" --seconds 1 --op ping
+    said out '^waiting for replies: adaptive$'
+    if [ "$cpus" != "$one_cpu" ]; then
+        expect 0 "$bench" "${to[@]}" --seconds 1 --op ping --cpu "$one_cpu"
+        said out '^waiting for replies: busy$'
+        expect 0 "$bench" "${to[@]}" --seconds 1 --op ping
+        said out '^waiting for replies: busy$'
+    fi
+done
+
 if [ "$kind" = torcd ]; then
     # What one road wrote the other reads.
     expect 0 "$load" --verify-only -c "$control" --key id --key-template 'resp:{id}' "$scratch/rows.csv"
@@ -160,6 +189,21 @@ for name in "${roads[@]}"; do
     expect 1 "$load" "${to[@]}" "$scratch/rows.csv"
     expect 1 "$bench" "${to[@]}"
 done
+# A file for the figures that cannot be opened is told before there is anything to measure.
+expect 1 "$bench" --resp "unix:$resp" --json "$scratch/no/such/folder"
+said err '^torc-bench: .*/no/such/folder: No such file or directory$'
+
+for port in 0 65536 127.0.0.1:71915; do
+    expect 1 "$load" --resp "$port" "$scratch/rows.csv"
+    said err 'is not a port'
+    expect 1 "$bench" --resp "$port"
+    said err 'is not a port'
+done
+expect 0 "$load" --version
+said out '^torc-load [0-9]'
+expect 0 "$bench" --version
+said out '^torc-bench [0-9]'
+expect 64 "$bench" --wait forever
 expect 64 "$load"
 expect 64 "$load" --resp 1 -c x y
 expect 64 "$bench" --op nothing

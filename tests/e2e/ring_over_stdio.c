@@ -91,7 +91,8 @@ static void run(struct torc *torc, const struct torc_resp_parser *parser, const 
 static bool write_all(struct torc_output *output)
 {
     while (torc_output_pending(output) != 0) {
-        ssize_t n = write(STDOUT_FILENO, output->data + output->start, torc_output_pending(output));
+        struct torc_slice front = torc_output_front(output);
+        ssize_t n = write(STDOUT_FILENO, front.data, front.len);
         if (n <= 0) {
             return false;
         }

@@ -155,6 +155,7 @@ def an_idle_server_uses_less_than_one_per_cent_of_a_core():
         connection = server.connect()
         for i in range(2000):
             connection.call("HSET", "k%d" % (i % 100), "f%d" % i, "v")
+        descriptors = server.descriptors()
         rings = [Ring(ARGUMENTS.ring, server.control) for _ in range(8)]
         for ring in rings:
             assert ring.call("PING") == b"PONG"
@@ -164,7 +165,7 @@ def an_idle_server_uses_less_than_one_per_cent_of_a_core():
         assert share < 0.01, "with sessions: %.2f %%" % (100 * share)
         for ring in rings:
             ring.close()
-        settled(server, connection, 0, 1, server.descriptors())
+        settled(server, connection, 0, 1, descriptors)
         wait_until(lambda: cpu_share(server, 0.5) < 0.03, "quiet")
         share = cpu_share(server, 2.0)
         assert share < 0.01, "without sessions: %.2f %%" % (100 * share)

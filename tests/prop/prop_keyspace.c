@@ -487,7 +487,7 @@ START_TEST(small_values)
         .n_fields = 48,
         .check_every = 1,
         .compare_every = 64,
-        .n_steps = 5000,
+        .n_steps = 4000,
     };
     run(&course);
 }
@@ -501,7 +501,7 @@ START_TEST(middling_values)
         .n_fields = 48,
         .check_every = 4,
         .compare_every = 64,
-        .n_steps = 3000,
+        .n_steps = 2500,
     };
     run(&course);
 }

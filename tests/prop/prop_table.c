@@ -39,8 +39,8 @@ static const struct squeeze squeezes[] = {
     {~0xffull, 0x5a, 300},                          /* one fingerprint */
     {0xc0000000000000ffull, 0, 200},                /* four homes */
     {0x80000000000000ffull, 0x7ffffffffffff00, 90}, /* two homes, at the end of others' ranges */
-    {0x07, ~0xffull, 120},                          /* the last home, all classes */
-    {0xe000000000000001ull, 0, 150},                /* eight homes, two classes */
+    {0x07, ~0xffull, 120},                          /* the last home, all kinds */
+    {0xe000000000000001ull, 0, 150},                /* eight homes, two kinds */
     {0, 0x123456789abcdef0ull, 70},                 /* one hash */
     {0, ~0ull, 70},                                 /* the last hash */
 };

@@ -15,6 +15,7 @@ struct torc_batch {
     struct torc_call calls[TORC_BATCH_MAX];
     uint32_t first[TORC_BATCH_MAX]; /* where a call's words start in `strings` */
     uint32_t count[TORC_BATCH_MAX]; /* and how many they are */
+    size_t ends[TORC_BATCH_MAX];    /* where a request of a connection ends in its input */
     struct torc_slices strings;
     char scratch[TORC_BATCH_MAX][TORC_FAULT_TEXT_BYTES];
     uint8_t *reply; /* ring replies are built here */

@@ -12,6 +12,9 @@ static torc_command_function *const functions[TORC_COMMAND_LIMIT] = {
     [TORC_OP_QUIT] = torc_command_quit,
     [TORC_OP_COMMAND] = torc_command_command,
     [TORC_OP_INFO] = torc_command_info,
+    [TORC_OP_TIME] = torc_command_time,
+    [TORC_OP_CONFIG_GET] = torc_command_config_get,
+    [TORC_OP_CONFIG_RESETSTAT] = torc_command_config_resetstat,
     [TORC_OP_HSET] = torc_command_hset,
     [TORC_OP_HGET] = torc_command_hget,
     [TORC_OP_HMGET] = torc_command_hmget,
@@ -19,6 +22,15 @@ static torc_command_function *const functions[TORC_COMMAND_LIMIT] = {
     [TORC_OP_HGETALL] = torc_command_hgetall,
     [TORC_OP_HLEN] = torc_command_hlen,
     [TORC_OP_HEXISTS] = torc_command_hexists,
+    [TORC_OP_HSETNX] = torc_command_hsetnx,
+    [TORC_OP_HMSET] = torc_command_hmset,
+    [TORC_OP_HKEYS] = torc_command_hkeys,
+    [TORC_OP_HVALS] = torc_command_hvals,
+    [TORC_OP_HSTRLEN] = torc_command_hstrlen,
+    [TORC_OP_HINCRBY] = torc_command_hincrby,
+    [TORC_OP_HINCRBYFLOAT] = torc_command_hincrbyfloat,
+    [TORC_OP_HSCAN] = torc_command_hscan,
+    [TORC_OP_HRANDFIELD] = torc_command_hrandfield,
     [TORC_OP_DEL] = torc_command_del,
     [TORC_OP_EXISTS] = torc_command_exists,
     [TORC_OP_TYPE] = torc_command_type,
@@ -27,12 +39,19 @@ static torc_command_function *const functions[TORC_COMMAND_LIMIT] = {
     [TORC_OP_FLUSHALL] = torc_command_flushall,
     [TORC_OP_MEMORY_USAGE] = torc_command_memory_usage,
     [TORC_OP_OBJECT_ENCODING] = torc_command_object_encoding,
+    /* A delete is never slow: what is large is freed in steps. And nothing is evicted, so a touch
+     * has nothing to note. */
+    [TORC_OP_UNLINK] = torc_command_del,
+    [TORC_OP_TOUCH] = torc_command_exists,
+    [TORC_OP_RANDOMKEY] = torc_command_randomkey,
+    [TORC_OP_KEYS] = torc_command_keys,
+    /* There is one database. */
+    [TORC_OP_FLUSHDB] = torc_command_flushall,
     [TORC_GATEWAY_HELLO] = torc_command_hello,
     [TORC_GATEWAY_CLIENT_ID] = torc_command_client_id,
     [TORC_GATEWAY_CLIENT_GETNAME] = torc_command_client_getname,
     [TORC_GATEWAY_CLIENT_SETNAME] = torc_command_client_setname,
     [TORC_GATEWAY_CLIENT_SETINFO] = torc_command_client_setinfo,
-    [TORC_GATEWAY_CONFIG_GET] = torc_command_config_get,
 };
 
 static const struct torc_gateway_info gateway[TORC_GATEWAY_END - TORC_OP_LIMIT] = {
@@ -41,7 +60,6 @@ static const struct torc_gateway_info gateway[TORC_GATEWAY_END - TORC_OP_LIMIT] 
     [TORC_GATEWAY_CLIENT_GETNAME - TORC_OP_LIMIT] = {"client|getname", 2},
     [TORC_GATEWAY_CLIENT_SETNAME - TORC_OP_LIMIT] = {"client|setname", 3},
     [TORC_GATEWAY_CLIENT_SETINFO - TORC_OP_LIMIT] = {"client|setinfo", 4},
-    [TORC_GATEWAY_CONFIG_GET - TORC_OP_LIMIT] = {"config|get", -3},
 };
 
 static const char *const containers[] = {"memory", "object", "client", "config", NULL};
@@ -52,10 +70,16 @@ struct traits {
     uint32_t min_strings;       /* words behind the name and the numbers: at least, */
     uint32_t more_strings;      /* and at most so many more */
     uint8_t name_words;         /* 2 for "container|sub" */
-    uint8_t n_numbers;          /* of its shape: all in front */
-    bool has_key;               /* the first string is a key */
+    uint8_t n_numbers;          /* of its shape, among the n_fixed words in front of '*' */
+    uint8_t n_fixed;
+    bool has_key; /* the first string is a key */
 };
 static struct traits traits[TORC_COMMAND_LIMIT];
+
+static bool is_number(char kind)
+{
+    return kind == 'u' || kind == 'i';
+}
 
 static void fill_trait(unsigned op, const char *name, const char *shape, int arity)
 {
@@ -63,7 +87,11 @@ static void fill_trait(unsigned op, const char *name, const char *shape, int ari
     int least = arity < 0 ? -arity : arity;
     t->run = functions[op];
     t->name_words = strchr(name, '|') != NULL ? 2 : 1;
-    t->n_numbers = (uint8_t)strspn(shape, "ui");
+    t->n_fixed = (uint8_t)strcspn(shape, "*");
+    t->n_numbers = 0;
+    for (unsigned i = 0; i < t->n_fixed; i++) {
+        t->n_numbers += is_number(shape[i]);
+    }
     t->has_key = shape[strspn(shape, "*")] == 'k';
     t->min_strings = (uint32_t)(least - t->name_words - t->n_numbers);
     t->more_strings = arity < 0 ? INT32_MAX : 0;
@@ -163,6 +191,31 @@ static const char *find_container(struct torc_slice word)
     return NULL;
 }
 
+/* "container|sub"; TORC_OP_NONE. */
+static unsigned find_subcommand(struct torc_slice container, struct torc_slice sub)
+{
+    char name[64];
+    if (sub.len >= sizeof name / 2) {
+        return TORC_OP_NONE;
+    }
+    memcpy(name, container.data, container.len);
+    name[container.len] = '|';
+    if (sub.len != 0) {
+        memcpy(name + container.len + 1, sub.data, sub.len);
+    }
+    return find_name(name, container.len + 1 + sub.len);
+}
+
+unsigned torc_command_find(const struct torc_slice *words, uint32_t n_words)
+{
+    const char *container = find_container(words[0]);
+    if (container != NULL) {
+        return n_words > 1 ? find_subcommand(torc_slice_str(container), words[1]) : TORC_OP_NONE;
+    }
+    unsigned op = find_name((const char *)words[0].data, words[0].len);
+    return op != TORC_OP_NONE && traits[op].name_words == 1 ? op : TORC_OP_NONE;
+}
+
 static void answer_refusal(struct torc_service *service, struct torc_call *call)
 {
     (void)service;
@@ -200,7 +253,8 @@ static void refuse_unknown(struct torc_call *call, const struct torc_slice *word
         scratch[len++] = ' ';
     }
     struct torc_slice name = torc_slice_of(words[0].data, torc_min_u64(words[0].len, most));
-    refuse(call, TORC_FAULT_UNKNOWN_COMMAND, name, torc_slice_of(scratch, len));
+    refuse(call, len > 0 ? TORC_FAULT_UNKNOWN_COMMAND : TORC_FAULT_UNKNOWN_COMMAND_ALONE, name,
+           torc_slice_of(scratch, len));
 }
 
 /* A command that torc_op_find() does not know by its first word: one of the gateway's, a container
@@ -222,14 +276,7 @@ static unsigned find_rare(struct torc_call *call, const struct torc_slice *words
         refuse(call, TORC_FAULT_ARITY, container_name, torc_slice_str(""));
         return TORC_OP_NONE;
     }
-    unsigned op = TORC_OP_NONE;
-    if (words[1].len < 32) {
-        char name[64];
-        memcpy(name, container, container_name.len);
-        name[container_name.len] = '|';
-        memcpy(name + container_name.len + 1, words[1].data, words[1].len);
-        op = find_name(name, container_name.len + 1 + words[1].len);
-    }
+    unsigned op = find_subcommand(container_name, words[1]);
     if (op == TORC_OP_NONE) {
         for (size_t i = 0; i < container_name.len; i++) {
             scratch[i] = (char)(container[i] - 'a' + 'A');
@@ -241,8 +288,7 @@ static unsigned find_rare(struct torc_call *call, const struct torc_slice *words
     return op;
 }
 
-/* The call is of command `op` with `n_strings` words behind its name and numbers. False: refused.
- */
+/* The call is of command `op`, with n_strings words behind name and numbers. False: refused. */
 static inline bool admit(struct torc_service *service, struct torc_call *call, unsigned op,
                          uint32_t n_strings)
 {
@@ -258,26 +304,35 @@ static inline bool admit(struct torc_service *service, struct torc_call *call, u
     return true;
 }
 
-/* The numbers that a command's shape has in front, from its words: at most TORC_MESSAGE_NUMBERS. */
-static void read_numbers(struct torc_call *call, const struct torc_slice *words, unsigned n)
+/* Take the numbers out of the words that a command's shape has in front of '*': at most
+ * TORC_MESSAGE_NUMBERS. The strings among them move up, to where those behind begin. */
+static void take_numbers(struct torc_call *call, struct torc_slice *words, const struct traits *t)
 {
     const char *shape = torc_op_info(call->request.op)->shape;
-    for (unsigned i = 0; i < n; i++) {
-        int64_t number;
+    unsigned number = t->n_numbers;
+    unsigned to = t->n_fixed;
+    /* Backwards, so that of two bad numbers the first is complained of. */
+    for (unsigned i = t->n_fixed; i-- > 0;) {
+        if (!is_number(shape[i])) {
+            words[--to] = words[i];
+            continue;
+        }
+        int64_t value = 0;
+        number--;
         if (shape[i] == 'u') {
-            if (!torc_word_cursor(words[i], &call->request.numbers[i])) {
+            if (!torc_word_cursor(words[i], &call->request.numbers[number])) {
                 torc_call_refuse(call, TORC_FAULT_BAD_CURSOR);
             }
-        } else if (torc_word_integer(words[i], &number)) {
-            call->request.numbers[i] = (uint64_t)number;
+        } else if (torc_word_integer(words[i], &value)) {
+            call->request.numbers[number] = (uint64_t)value;
         } else {
             torc_call_refuse(call, TORC_FAULT_NOT_INTEGER);
         }
     }
 }
 
-void torc_call_from_words(struct torc_service *service, const struct torc_slice *words,
-                          uint32_t n_words, char *scratch, struct torc_call *out_call)
+void torc_call_from_words(struct torc_service *service, struct torc_slice *words, uint32_t n_words,
+                          char *scratch, struct torc_call *out_call)
 {
     struct torc_call *call = out_call;
     unsigned op = torc_op_find((const char *)words[0].data, words[0].len);
@@ -294,7 +349,7 @@ void torc_call_from_words(struct torc_service *service, const struct torc_slice 
         return;
     }
     if (TORC_UNLIKELY(traits[op].n_numbers != 0)) {
-        read_numbers(call, words + traits[op].name_words, traits[op].n_numbers);
+        take_numbers(call, words + traits[op].name_words, &traits[op]);
     }
     call->request.strings = words + at;
     call->request.n_strings = n_words - at;

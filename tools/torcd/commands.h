@@ -43,11 +43,12 @@ struct torc_call {
 };
 
 /* Fill `call` from the words of a RESP command: finds the op, checks the number of words, reads
- * numbers. Never fails: what is wrong becomes the call's answer. The words are borrowed, and so is
+ * numbers. Never fails: what is wrong becomes the call's answer. The words are borrowed, and moved
+ * so that the strings of the request are a row without the numbers between them; so is
  * `scratch` of TORC_FAULT_TEXT_BYTES, which must live as long as the call. `sink` and `caller` are
  * set by the connection. */
-void torc_call_from_words(struct torc_service *service, const struct torc_slice *words,
-                          uint32_t n_words, char *scratch, struct torc_call *out_call);
+void torc_call_from_words(struct torc_service *service, struct torc_slice *words, uint32_t n_words,
+                          char *scratch, struct torc_call *out_call);
 
 /* Find the command of a decoded ring request, and check its number of words. What is wrong becomes
  * the call's answer. */

@@ -4,9 +4,18 @@
 static_assert(sizeof(struct torc_pair) == 2 * sizeof(struct torc_slice),
               "a row of strings is a row of pairs");
 
-static void fail(struct torc_call *call, int64_t error)
+void torc_call_fail(struct torc_call *call, int64_t error)
 {
     torc_sink_fault(call->sink, torc_fault_of_hash((int)error));
+}
+
+bool torc_call_may_have_items(struct torc_call *call, uint64_t n)
+{
+    if (TORC_LIKELY(n <= call->sink->items_max)) {
+        return true;
+    }
+    torc_sink_fault(call->sink, call->sink->too_many);
+    return false;
 }
 
 /* A number, or the fault that a negative one stands for. */
@@ -15,20 +24,51 @@ static void reply_count(struct torc_call *call, int64_t count)
     if (TORC_LIKELY(count >= 0)) {
         torc_sink_integer(call->sink, count);
     } else {
-        fail(call, count);
+        torc_call_fail(call, count);
     }
+}
+
+/* HSET and HMSET: the number of fields created or -errno; false: the answer was given. */
+static bool set_pairs(struct torc_service *service, struct torc_call *call, const char *name,
+                      int64_t *out_created)
+{
+    const struct torc_request *request = &call->request;
+    if (request->n_strings % 2 == 0) {
+        torc_sink_fault_with(call->sink, TORC_FAULT_ARITY, torc_slice_str(name),
+                             torc_slice_str(""));
+        return false;
+    }
+    const struct torc_pair *pairs = (const void *)(request->strings + 1);
+    *out_created = torc_hash_put(service->keyspace, &call->key, pairs, request->n_strings / 2);
+    return true;
 }
 
 void torc_command_hset(struct torc_service *service, struct torc_call *call)
 {
-    const struct torc_request *request = &call->request;
-    if (request->n_strings % 2 == 0) {
-        torc_sink_fault_with(call->sink, TORC_FAULT_ARITY, torc_slice_str("hset"),
-                             torc_slice_str(""));
+    int64_t created;
+    if (set_pairs(service, call, "hset", &created)) {
+        reply_count(call, created);
+    }
+}
+
+void torc_command_hmset(struct torc_service *service, struct torc_call *call)
+{
+    int64_t created;
+    if (!set_pairs(service, call, "hmset", &created)) {
         return;
     }
-    const struct torc_pair *pairs = (const void *)(request->strings + 1);
-    reply_count(call, torc_hash_put(service->keyspace, &call->key, pairs, request->n_strings / 2));
+    if (created < 0) {
+        torc_call_fail(call, created);
+    } else {
+        torc_sink_ok(call->sink);
+    }
+}
+
+void torc_command_hsetnx(struct torc_service *service, struct torc_call *call)
+{
+    const struct torc_slice *strings = call->request.strings;
+    struct torc_pair pair = {.field = strings[1], .value = strings[2]};
+    reply_count(call, torc_hash_put_absent(service->keyspace, &call->key, &pair));
 }
 
 void torc_command_hget(struct torc_service *service, struct torc_call *call)
@@ -42,7 +82,7 @@ void torc_command_hget(struct torc_service *service, struct torc_call *call)
         service->stats.misses++;
         torc_sink_null(call->sink);
     } else {
-        fail(call, rc);
+        torc_call_fail(call, rc);
     }
 }
 
@@ -50,14 +90,14 @@ void torc_command_hmget(struct torc_service *service, struct torc_call *call)
 {
     uint32_t n = call->request.n_strings - 1;
     if (!torc_values_reserve(&service->values, n)) {
-        fail(call, -ENOMEM);
+        torc_call_fail(call, -ENOMEM);
         return;
     }
     struct torc_value *values = service->values.items;
     int rc =
         torc_hash_get_many(service->keyspace, &call->key, call->request.strings + 1, n, values);
     if (rc < 0) {
-        fail(call, rc);
+        torc_call_fail(call, rc);
         return;
     }
     uint64_t hits = 0;
@@ -83,23 +123,51 @@ static void give_pair(void *arg, const struct torc_pair *pair)
     torc_sink_item(sink, torc_slice_present(pair->value));
 }
 
-void torc_command_hgetall(struct torc_service *service, struct torc_call *call)
+static void give_field(void *arg, const struct torc_pair *pair)
+{
+    struct torc_sink *sink = arg;
+    torc_sink_item(sink, torc_slice_present(pair->field));
+}
+
+static void give_value(void *arg, const struct torc_pair *pair)
+{
+    struct torc_sink *sink = arg;
+    torc_sink_item(sink, torc_slice_present(pair->value));
+}
+
+/* HGETALL, HKEYS, HVALS: `give` makes `per_field` items of each field; two are pairs. */
+static void give_all(struct torc_service *service, struct torc_call *call, unsigned per_field,
+                     void (*give)(void *arg, const struct torc_pair *pair))
 {
     int64_t n = torc_hash_len(service->keyspace, &call->key);
     if (n < 0) {
-        fail(call, n);
+        torc_call_fail(call, n);
         return;
     }
-    if (n > INT32_MAX) {
-        torc_sink_fault(call->sink, TORC_FAULT_REPLY_TOO_LARGE);
+    if (!torc_call_may_have_items(call, (uint64_t)n * per_field)) {
         return;
     }
     service->stats.hits += n != 0;
     service->stats.misses += n == 0;
-    torc_sink_pairs(call->sink, (uint32_t)n);
-    int rc = torc_hash_each(service->keyspace, &call->key, give_pair, call->sink);
+    (per_field == 2 ? torc_sink_pairs : torc_sink_array)(call->sink, (uint32_t)n);
+    int rc = torc_hash_each(service->keyspace, &call->key, give, call->sink);
     assert(rc == 0); /* the type was checked by _len() */
     (void)rc;
+}
+
+void torc_command_hgetall(struct torc_service *service, struct torc_call *call)
+{
+    give_all(service, call, 2, give_pair);
+}
+
+void torc_command_hkeys(struct torc_service *service, struct torc_call *call)
+{
+    give_all(service, call, 1, give_field);
+}
+
+void torc_command_hvals(struct torc_service *service, struct torc_call *call)
+{
+    give_all(service, call, 1, give_value);
 }
 
 void torc_command_hlen(struct torc_service *service, struct torc_call *call)
@@ -114,4 +182,13 @@ void torc_command_hexists(struct torc_service *service, struct torc_call *call)
     service->stats.hits += rc == 1;
     service->stats.misses += rc == 0;
     reply_count(call, rc);
+}
+
+void torc_command_hstrlen(struct torc_service *service, struct torc_call *call)
+{
+    struct torc_value value;
+    int rc = torc_hash_get(service->keyspace, &call->key, call->request.strings[1], &value);
+    service->stats.hits += rc == 1;
+    service->stats.misses += rc == 0;
+    reply_count(call, rc == 1 ? (int64_t)value.text.len : rc);
 }

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/torcd/commands_private.h"
 
-#include "tools/torcd/glob.h"
-
-/* A page of SCAN visits whole lines of the index, which hold about eight keys each. */
-#define KEYS_PER_HOME 8u
-/* COUNT is a hint: more than this is not visited in one go, so that others need not wait long. */
-#define SCAN_COUNT_MAX 65536u
-
-static const char *type_name(enum torc_type type)
+const char *torc_type_name(enum torc_type type)
 {
     switch (type) {
     case TORC_TYPE_HASH:
@@ -53,83 +46,7 @@ void torc_command_exists(struct torc_service *service, struct torc_call *call)
 void torc_command_type(struct torc_service *service, struct torc_call *call)
 {
     enum torc_type type = torc_keyspace_type(service->keyspace, &call->key);
-    torc_sink_text(call->sink, torc_slice_str(type_name(type)));
-}
-
-struct scan {
-    struct torc_service *service;
-    struct torc_slice match; /* data NULL: all */
-    struct torc_slice type;  /* data NULL: all */
-    int64_t count;
-    bool failed; /* no memory */
-};
-
-static enum torc_fault parse_scan(const struct torc_request *request, struct scan *scan)
-{
-    for (uint32_t i = 0; i < request->n_strings; i += 2) {
-        struct torc_slice word = request->strings[i];
-        if (i + 1 == request->n_strings) {
-            return TORC_FAULT_SYNTAX;
-        }
-        struct torc_slice value = request->strings[i + 1];
-        if (torc_word_is(word, "count")) {
-            if (!torc_word_integer(value, &scan->count)) {
-                return TORC_FAULT_NOT_INTEGER;
-            }
-            if (scan->count < 1) {
-                return TORC_FAULT_SYNTAX;
-            }
-        } else if (torc_word_is(word, "match")) {
-            scan->match = torc_slice_present(value);
-        } else if (torc_word_is(word, "type")) {
-            scan->type = torc_slice_present(value);
-        } else {
-            return TORC_FAULT_SYNTAX;
-        }
-    }
-    return TORC_FAULT_NONE;
-}
-
-static void scan_key(void *arg, struct torc_slice key, enum torc_type type)
-{
-    struct scan *scan = arg;
-    struct torc_slices *found = &scan->service->slices;
-    if (scan->type.data != NULL && !torc_word_is(scan->type, type_name(type))) {
-        return;
-    }
-    if (scan->match.data != NULL && !torc_glob_matches(scan->match, key, false)) {
-        return;
-    }
-    if (!torc_slices_reserve(found, found->n + 1)) {
-        scan->failed = true;
-        return;
-    }
-    found->items[found->n++] = torc_slice_present(key);
-}
-
-void torc_command_scan(struct torc_service *service, struct torc_call *call)
-{
-    struct scan scan = {.service = service, .count = 10};
-    enum torc_fault fault = parse_scan(&call->request, &scan);
-    if (fault != TORC_FAULT_NONE) {
-        torc_sink_fault(call->sink, fault);
-        return;
-    }
-    /* The keys are borrowed from the arena: nothing changes it before the reply is made. */
-    struct torc_slices *found = &service->slices;
-    found->n = 0;
-    uint64_t count = torc_min_u64((uint64_t)scan.count, SCAN_COUNT_MAX);
-    uint64_t min_homes = (count + KEYS_PER_HOME - 1) / KEYS_PER_HOME;
-    uint64_t cursor =
-        torc_keyspace_scan(service->keyspace, call->request.numbers[0], min_homes, scan_key, &scan);
-    if (scan.failed) {
-        torc_sink_fault(call->sink, TORC_FAULT_OUT_OF_MEMORY);
-        return;
-    }
-    torc_sink_cursor(call->sink, cursor, (uint32_t)found->n);
-    for (size_t i = 0; i < found->n; i++) {
-        torc_sink_item(call->sink, found->items[i]);
-    }
+    torc_sink_text(call->sink, torc_slice_str(torc_type_name(type)));
 }
 
 void torc_command_dbsize(struct torc_service *service, struct torc_call *call)

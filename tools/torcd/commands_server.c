@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
 #include "tools/torcd/commands_private.h"
 #include "tools/torcd/info.h"
 
@@ -49,4 +51,20 @@ void torc_command_info(struct torc_service *service, struct torc_call *call)
     } else {
         torc_sink_prose(call->sink, torc_text_slice(&service->text));
     }
+}
+
+static void give_number(struct torc_sink *sink, uint64_t number)
+{
+    char text[24];
+    int len = snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    torc_sink_item(sink, torc_slice_of(text, (size_t)len));
+}
+
+void torc_command_time(struct torc_service *service, struct torc_call *call)
+{
+    (void)service;
+    uint64_t now_us = torc_clock_wall_us();
+    torc_sink_array(call->sink, 2);
+    give_number(call->sink, now_us / 1000000u);
+    give_number(call->sink, now_us % 1000000u);
 }

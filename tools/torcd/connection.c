@@ -45,7 +45,7 @@ void torc_connection_destroy(struct torc_connection *connection)
 
 uint64_t torc_connection_bytes(const struct torc_connection *connection)
 {
-    return sizeof *connection + connection->input_cap + connection->output.cap +
+    return sizeof *connection + connection->input_cap + torc_output_bytes(&connection->output) +
            torc_resp_parser_bytes(&connection->parser);
 }
 
@@ -105,8 +105,8 @@ static bool make_room(struct torc_connection *c)
         while (cap < need || (cap == c->input_cap && pending > cap / 2)) {
             cap *= 2;
         }
-        /* Not realloc: what lies before input_start need not be copied. But a large block whose
-         * front is in use is moved by the kernel for nothing. */
+        /* The kernel moves a large block by its page tables; but what lies before input_start is
+         * not worth moving. */
         uint8_t *input;
         if (c->input_start == 0) {
             input = realloc(c->input, cap);
@@ -136,7 +136,7 @@ static size_t read_some(struct torc_connection *c, struct torc_service *service,
 {
     size_t pending = c->input_end - c->input_start;
     size_t limit = service->settings->client_query_buffer_limit;
-    size_t held = pending + torc_resp_parser_bytes(&c->parser);
+    size_t held = pending + (c->parser.is_done ? 0 : torc_resp_parser_bytes(&c->parser));
     if (held >= limit) {
         die(c, "query buffer limit reached");
         return 0;
@@ -182,6 +182,10 @@ static unsigned collect(struct torc_connection *c, struct torc_batch *batch, uns
     strings->n = 0;
     *out_outcome = TORC_RESP_REQUEST;
     while (n < max) {
+        if (c->input_start == c->input_end) {
+            *out_outcome = TORC_RESP_MORE;
+            break;
+        }
         uint8_t *data = c->input + c->input_start;
         size_t consumed;
         enum torc_resp_outcome outcome =
@@ -201,14 +205,16 @@ static unsigned collect(struct torc_connection *c, struct torc_batch *batch, uns
             strings->items[strings->n++] = torc_resp_word(&c->parser, data, i);
         }
         c->input_start += consumed;
+        batch->ends[n] = c->input_start;
         n++;
     }
     return n;
 }
 
-/* Run what was collected. Stops early when the connection is to be closed. */
-static void execute(struct torc_connection *c, struct torc_service *service,
-                    struct torc_batch *batch, unsigned n)
+/* Run what was collected. Stops early when the connection is to be closed, or when `enough` bytes
+ * are pending: then the rest is left in the input. Returns true if nothing is left. */
+static bool execute(struct torc_connection *c, struct torc_service *service,
+                    struct torc_batch *batch, unsigned n, size_t enough)
 {
     for (unsigned i = 0; i < n; i++) {
         struct torc_call *call = &batch->calls[i];
@@ -218,10 +224,20 @@ static void execute(struct torc_connection *c, struct torc_service *service,
         call->caller = &c->caller;
     }
     torc_calls_prepare(service, batch->calls, n);
-    for (unsigned i = 0; i < n && !c->caller.wants_close && !c->output.failed; i++) {
-        torc_call_run(service, &batch->calls[i]);
+    unsigned i = 0;
+    while (i < n && !c->caller.wants_close && !c->output.failed) {
+        torc_call_run(service, &batch->calls[i++]);
+        if (TORC_UNLIKELY(torc_output_pending(&c->output) >= enough)) {
+            break;
+        }
     }
     torc_batch_trim(batch);
+    if (i == n || c->caller.wants_close || c->output.failed) {
+        return true;
+    }
+    c->input_start = batch->ends[i - 1];
+    torc_resp_parser_rewind(&c->parser);
+    return false;
 }
 
 /* The input cannot go on: answer, if an answer is due, and close. */
@@ -248,12 +264,15 @@ static void work(struct torc_connection *c, struct torc_service *service, struct
 {
     unsigned commands = TORC_CONNECTION_VISIT_COMMANDS;
     size_t bytes = TORC_CONNECTION_VISIT_BYTES;
+    const size_t enough = torc_output_pending(&c->output) + TORC_CONNECTION_VISIT_REPLY_BYTES;
     while (c->phase == TORC_CONNECTION_OPEN && commands != 0) {
         enum torc_resp_outcome outcome;
         unsigned max = commands < TORC_BATCH_MAX ? commands : TORC_BATCH_MAX;
         unsigned n = collect(c, batch, max, &outcome);
         if (n != 0) {
-            execute(c, service, batch, n);
+            if (!execute(c, service, batch, n, enough)) {
+                break;
+            }
             commands -= n;
         }
         if (c->output.failed) {
@@ -281,13 +300,13 @@ static void work(struct torc_connection *c, struct torc_service *service, struct
 static void send_output(struct torc_connection *c, struct torc_service *service)
 {
     while (c->is_writable && torc_output_pending(&c->output) != 0) {
-        ssize_t n = send(c->fd, c->output.data + c->output.start, torc_output_pending(&c->output),
-                         MSG_DONTWAIT | MSG_NOSIGNAL);
+        struct torc_slice front = torc_output_front(&c->output);
+        ssize_t n = send(c->fd, front.data, front.len, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (n >= 0) {
             torc_output_consume(&c->output, (size_t)n);
             service->stats.net_output_bytes += (size_t)n;
             /* A short write: the socket is full, another send would only say so. */
-            c->is_writable = torc_output_pending(&c->output) == 0;
+            c->is_writable = (size_t)n == front.len;
         } else if (errno == EAGAIN) {
             c->is_writable = false;
         } else if (errno != EINTR) {

@@ -19,6 +19,8 @@
 
 #define TORC_CONNECTION_VISIT_COMMANDS 64u
 #define TORC_CONNECTION_VISIT_BYTES    ((size_t)64 * 1024)
+/* Replies of one visit: no more requests are executed in it beyond this. */
+#define TORC_CONNECTION_VISIT_REPLY_BYTES ((size_t)512 * 1024)
 /* A connection that is being closed may take this long to take its last replies. */
 #define TORC_CONNECTION_LINGER_NS 2000000000ull
 

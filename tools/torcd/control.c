@@ -414,7 +414,7 @@ static void read_signal(struct torc_control *c)
         torc_log(c->log, TORC_LOG_NOTICE, "control: SIGHUP: nothing to do");
         return;
     }
-    torc_log(c->log, TORC_LOG_NOTICE, "control: signal %u, stopping", info.ssi_signo);
+    torc_log_always(c->log, "control: signal %u, stopping", info.ssi_signo);
     c->wants_stop = true;
 }
 

@@ -43,8 +43,7 @@ struct torc_mailbox *torc_control_inbox(struct torc_control *control);
 /* Start accepting: clients go to the poller behind `poller`, with sessions of this epoch. */
 void torc_control_serve(struct torc_control *control, struct torc_mailbox *poller, uint64_t epoch);
 
-/* Wait for events, at most timeout_ms (-1: no limit), and handle them. True if something happened.
- */
+/* Wait for events, at most timeout_ms (-1: no limit), and handle them. True if any came. */
 bool torc_control_step(struct torc_control *control, int timeout_ms);
 
 /* A signal, or torc_control_stop(), has asked for the end. */

@@ -14,14 +14,27 @@ enum torc_fault {
     TORC_FAULT_ARITY, /* 1: command */
     TORC_FAULT_SYNTAX,
     TORC_FAULT_NOT_INTEGER,
+    TORC_FAULT_NOT_FLOAT,
+    TORC_FAULT_FLOAT_IS_INFINITE, /* an increment */
+    TORC_FAULT_OUT_OF_RANGE,
+    TORC_FAULT_OUT_OF_LONG_RANGE, /* with the range */
+    TORC_FAULT_FIELD_NOT_INTEGER, /* what a hash holds, not what was asked */
+    TORC_FAULT_FIELD_NOT_FLOAT,
+    TORC_FAULT_OVERFLOW,       /* the sum of integers */
+    TORC_FAULT_FLOAT_OVERFLOW, /* the sum of floats */
     TORC_FAULT_WRONG_TYPE,
     TORC_FAULT_OUT_OF_MEMORY,
-    TORC_FAULT_TOO_LONG,        /* a key, field or value */
-    TORC_FAULT_REPLY_TOO_LARGE, /* above the cap of a ring session */
+    TORC_FAULT_TOO_LONG,         /* a key, field or value */
+    TORC_FAULT_REPLY_TOO_LARGE,  /* above the cap of a ring session */
+    TORC_FAULT_OUTPUT_TOO_LARGE, /* above the output limit of a RESP connection */
     TORC_FAULT_DB_RANGE,
     TORC_FAULT_BAD_CURSOR,
-    TORC_FAULT_UNKNOWN_COMMAND,    /* 1: name, 2: quoted arguments */
-    TORC_FAULT_UNKNOWN_SUBCOMMAND, /* 1: word, 2: container in upper case */
+    TORC_FAULT_UNKNOWN_COMMAND,       /* 1: name, 2: quoted arguments */
+    TORC_FAULT_UNKNOWN_COMMAND_ALONE, /* 1: name; Redis 8 leaves the tail out without arguments */
+    TORC_FAULT_UNKNOWN_SUBCOMMAND,    /* 1: word, 2: container in upper case */
+    TORC_FAULT_NOT_A_COMMAND,         /* COMMAND GETKEYS: the next three */
+    TORC_FAULT_NO_KEYS,
+    TORC_FAULT_NOT_ITS_ARITY,
     TORC_FAULT_UNKNOWN_OP,
     TORC_FAULT_BAD_REQUEST,
     TORC_FAULT_NO_PROTOCOL,

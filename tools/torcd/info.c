@@ -48,7 +48,7 @@ static void write_server(const struct torc_service *service, struct torc_text *t
     torc_text_add(text,
                   "server_time_usec:%" PRIu64 "\r\nuptime_in_seconds:%" PRIu64
                   "\r\nuptime_in_days:%" PRIu64 "\r\n",
-                  torc_clock_wall_ms() * 1000, uptime_s, uptime_s / 86400);
+                  torc_clock_wall_us(), uptime_s, uptime_s / 86400);
     torc_text_add(text, "config_file:%s\r\ncontrol_socket:%s\r\n", facts->config_file,
                   service->settings->control_socket);
     torc_text_add(text, "epoch:%016" PRIx64 "\r\nshards:1\r\npoll_mode:%s\r\npoller_cpu:%d\r\n",
@@ -153,7 +153,8 @@ static void write_stats(const struct torc_service *service, struct torc_text *te
                   "# Stats\r\ntotal_connections_received:%" PRIu64
                   "\r\ntotal_commands_processed:%" PRIu64 "\r\ninstantaneous_ops_per_sec:%" PRIu64
                   "\r\n",
-                  load(&shared->connections_received), stats->commands_total, stats->ops_per_sec);
+                  load(&shared->connections_received),
+                  stats->commands_total - stats->commands_before, stats->ops_per_sec);
     torc_text_add(text,
                   "total_net_input_bytes:%" PRIu64 "\r\ntotal_net_output_bytes:%" PRIu64
                   "\r\nrejected_connections:%" PRIu64 "\r\n",

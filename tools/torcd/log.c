@@ -56,20 +56,26 @@ static void put_line(const struct torc_log *log, char line[TORC_LOG_LINE_BYTES],
     (void)n; /* there is nobody to tell */
 }
 
+/* Say how many lines were left out. */
+static void tell_left_out(struct torc_log *log, const struct timespec *now)
+{
+    if (log->n_left_out == 0) {
+        return;
+    }
+    char line[TORC_LOG_LINE_BYTES];
+    size_t len = put_head(line, now, TORC_LOG_WARNING);
+    int n = snprintf(line + len, sizeof line - len, "log: %u lines left out", log->n_left_out);
+    put_line(log, line, len + (size_t)n);
+    log->n_left_out = 0;
+}
+
 /* May another line be written in this second? */
 static bool has_turn(struct torc_log *log, const struct timespec *now)
 {
     if ((uint64_t)now->tv_sec != log->second) {
-        if (log->n_left_out != 0) {
-            char line[TORC_LOG_LINE_BYTES];
-            size_t len = put_head(line, now, TORC_LOG_WARNING);
-            int n =
-                snprintf(line + len, sizeof line - len, "log: %u lines left out", log->n_left_out);
-            put_line(log, line, len + (size_t)n);
-        }
+        tell_left_out(log, now);
         log->second = (uint64_t)now->tv_sec;
         log->n_lines = 0;
-        log->n_left_out = 0;
     }
     if (log->n_lines >= TORC_LOG_BURST) {
         log->n_left_out++;
@@ -77,6 +83,15 @@ static bool has_turn(struct torc_log *log, const struct timespec *now)
     }
     log->n_lines++;
     return true;
+}
+
+static void put_event(const struct torc_log *log, const struct timespec *now,
+                      enum torc_log_level level, const char *format, va_list args)
+{
+    char line[TORC_LOG_LINE_BYTES];
+    size_t len = put_head(line, now, level);
+    int n = vsnprintf(line + len, sizeof line - len, format, args);
+    put_line(log, line, len + (n > 0 ? (size_t)n : 0));
 }
 
 void torc_log(struct torc_log *log, enum torc_log_level level, const char *format, ...)
@@ -89,11 +104,22 @@ void torc_log(struct torc_log *log, enum torc_log_level level, const char *forma
     if (!has_turn(log, &now)) {
         return;
     }
-    char line[TORC_LOG_LINE_BYTES];
-    size_t len = put_head(line, &now, level);
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(line + len, sizeof line - len, format, args);
+    put_event(log, &now, level, format, args);
     va_end(args);
-    put_line(log, line, len + (n > 0 ? (size_t)n : 0));
+}
+
+void torc_log_always(struct torc_log *log, const char *format, ...)
+{
+    struct timespec now;
+    if (log->fd < 0) {
+        return;
+    }
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    tell_left_out(log, &now);
+    va_list args;
+    va_start(args, format);
+    put_event(log, &now, TORC_LOG_NOTICE, format, args);
+    va_end(args);
 }

@@ -33,4 +33,8 @@ void torc_log_close(struct torc_log *log);
 void torc_log(struct torc_log *log, enum torc_log_level level, const char *format, ...)
     TORC_PRINTF(3, 4);
 
+/* The few lines of a server's own life (ready, stopping, stopped): never left out, whatever the
+ * level and the second; what was left out before is told first. */
+void torc_log_always(struct torc_log *log, const char *format, ...) TORC_PRINTF(2, 3);
+
 #endif

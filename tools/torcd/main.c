@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tools/torcd/commands_page.h"
 #include "tools/torcd/daemon.h"
 #include "tools/torcd/server.h"
 
@@ -35,6 +36,17 @@ static void show_help(void)
         (void)printf(" (%s)\n        %s\n", option->initial[0] != '\0' ? option->initial : "\"\"",
                      option->help);
     }
+}
+
+/* For the maintainer of docs/commands.md: not in the help. */
+static int show_commands(void)
+{
+    struct torc_text text = {0};
+    bool is_complete = torc_commands_page(&text);
+    struct torc_slice page = torc_text_slice(&text);
+    (void)fwrite(page.data, 1, page.len, stdout);
+    torc_text_fini(&text);
+    return is_complete ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* Read the command line into the settings. Returns the config file's name or NULL in
@@ -128,6 +140,9 @@ int main(int argc, char **argv)
     if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0)) {
         (void)printf("torcd %s\n", TORC_VERSION);
         return EXIT_SUCCESS;
+    }
+    if (argc == 2 && strcmp(argv[1], "--commands-markdown") == 0) {
+        return show_commands();
     }
     torc_settings_init(&settings);
     if (read_arguments(argc, argv, &settings, &config_file, why) != 0) {

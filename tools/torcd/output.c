@@ -10,21 +10,61 @@ void torc_output_init(struct torc_output *output, size_t limit)
     *output = (struct torc_output){.limit = limit};
 }
 
+static void drop_first(struct torc_output *output)
+{
+    struct torc_output_block *block = output->first;
+    output->queued -= block->end - block->start;
+    output->queued_cap -= block->cap;
+    output->first = block->next;
+    if (output->first == NULL) {
+        output->last = NULL;
+    }
+    free(block->data);
+    free(block);
+}
+
 void torc_output_fini(struct torc_output *output)
 {
+    while (output->first != NULL) {
+        drop_first(output);
+    }
     free(output->data);
     *output = (struct torc_output){.limit = output->limit};
 }
 
+/* Queue the current block, which is left without memory. */
+static bool queue_block(struct torc_output *output)
+{
+    struct torc_output_block *block = malloc(sizeof *block);
+    if (block == NULL) {
+        return false;
+    }
+    *block = (struct torc_output_block){
+        .data = output->data, .start = output->start, .end = output->end, .cap = output->cap};
+    if (output->last != NULL) {
+        output->last->next = block;
+    } else {
+        output->first = block;
+    }
+    output->last = block;
+    output->queued += block->end - block->start;
+    output->queued_cap += block->cap;
+    output->data = NULL;
+    output->start = 0;
+    output->end = 0;
+    output->cap = 0;
+    return true;
+}
+
 bool torc_output_grow(struct torc_output *output, size_t n)
 {
-    size_t pending = torc_output_pending(output);
-    if (output->failed || n > output->limit || pending > output->limit - n) {
+    size_t all = torc_output_pending(output);
+    if (output->failed || n > output->limit || all > output->limit - n) {
         output->failed = true;
         return false;
     }
-    size_t need = pending + n;
-    if (need <= output->cap && output->start >= output->cap / 2) {
+    size_t pending = output->end - output->start;
+    if (pending + n <= output->cap && output->start >= output->cap / 2) {
         /* At least half of the block is sent: moving the rest is paid for by what was sent. */
         memmove(output->data, output->data + output->start, pending);
         output->start = 0;
@@ -32,12 +72,21 @@ bool torc_output_grow(struct torc_output *output, size_t n)
         return true;
     }
     size_t cap = output->cap < FIRST_BYTES ? FIRST_BYTES : output->cap;
-    while (cap < need) {
-        cap *= 2;
-    }
-    if (cap == output->cap) {
+    if (pending >= TORC_OUTPUT_BLOCK_BYTES / 2) {
+        if (!queue_block(output)) {
+            output->failed = true;
+            return false;
+        }
+        pending = 0;
+        cap = TORC_OUTPUT_BLOCK_BYTES;
+    } else if (pending + n <= cap) {
         cap *= 2; /* it would fit, but moving that much for little would make writing quadratic */
     }
+    while (cap < pending + n) {
+        cap *= 2;
+    }
+    /* No more than the limit allows: the next growth is then the one that fails. */
+    cap = torc_min_u64(cap, output->limit - output->queued);
     uint8_t *data = malloc(cap);
     if (data == NULL) {
         output->failed = true;
@@ -65,7 +114,15 @@ void torc_output_append(struct torc_output *output, const void *bytes, size_t n)
 
 void torc_output_consume(struct torc_output *output, size_t n)
 {
-    assert(n <= torc_output_pending(output));
+    assert(n <= torc_output_front(output).len);
+    if (output->first != NULL) {
+        output->first->start += n;
+        output->queued -= n;
+        if (output->first->start == output->first->end) {
+            drop_first(output);
+        }
+        return;
+    }
     output->start += n;
     if (output->start == output->end) {
         output->start = 0;

@@ -29,10 +29,12 @@ static void decode(struct torc_service *service, struct torc_batch *batch, unsig
     }
 }
 
-static void start_reply(struct torc_ring_sink *ring, const struct torc_batch *batch,
+static void start_reply(struct torc_ring_sink *ring, const struct torc_peer *peer,
+                        const struct torc_service *service, const struct torc_batch *batch,
                         const struct torc_call *call)
 {
-    torc_ring_sink_init(ring, batch->reply, batch->reply_cap, call->request.op, call->request.tag);
+    torc_ring_sink_init(ring, peer->session, (size_t)service->settings->session_long_message_max,
+                        batch->reply, batch->reply_cap, call->request.op, call->request.tag);
 }
 
 /* Build the reply to `call` in the batch's reply memory. */
@@ -40,7 +42,7 @@ static void build_reply(struct torc_peer *peer, struct torc_service *service,
                         struct torc_batch *batch, struct torc_call *call,
                         struct torc_ring_sink *ring)
 {
-    start_reply(ring, batch, call);
+    start_reply(ring, peer, service, batch, call);
     call->sink = &ring->sink;
     if (peer->is_counted) {
         torc_call_repeat(service, call);
@@ -50,8 +52,9 @@ static void build_reply(struct torc_peer *peer, struct torc_service *service,
     if (TORC_LIKELY(!ring->writer.overflow)) {
         return;
     }
-    /* Only reads have replies of that size, so doing it again changes nothing. */
-    assert(torc_call_is_repeatable(call));
+    /* Reads have replies of that size, and writes that asked for room before they change anything:
+     * doing it again does it once. */
+    assert(torc_call_is_repeatable(call) || ring->was_asked);
     size_t need = ring->writer.need;
     enum torc_fault fault = TORC_FAULT_NONE;
     if (need > service->settings->session_long_message_max) {
@@ -59,7 +62,7 @@ static void build_reply(struct torc_peer *peer, struct torc_service *service,
     } else if (!torc_batch_grow_reply(batch, need)) {
         fault = TORC_FAULT_OUT_OF_MEMORY;
     }
-    start_reply(ring, batch, call);
+    start_reply(ring, peer, service, batch, call);
     if (fault == TORC_FAULT_NONE) {
         torc_call_repeat(service, call);
     } else {
@@ -74,15 +77,18 @@ static int answer(struct torc_peer *peer, struct torc_service *service, struct t
 {
     struct torc_ring_sink ring;
     build_reply(peer, service, batch, call, &ring);
-    int rc = torc_session_reply(peer->session, batch->reply, ring.writer.len);
+    int rc = ring.room;
+    if (TORC_LIKELY(rc == 0)) {
+        rc = torc_session_reply(peer->session, batch->reply, ring.writer.len);
+    }
     if (rc == -EMSGSIZE || rc == -ENOMEM) {
-        start_reply(&ring, batch, call);
+        start_reply(&ring, peer, service, batch, call);
         torc_sink_fault(&ring.sink,
                         rc == -EMSGSIZE ? TORC_FAULT_REPLY_TOO_LARGE : TORC_FAULT_OUT_OF_MEMORY);
         rc = torc_session_reply(peer->session, batch->reply, ring.writer.len);
     }
-    /* A write that changed something has a reply that fits its slot, so what is run again for want
-     * of room is a read, or was refused. */
+    /* A write that changed something has a reply that fits its slot, or had room reserved for it.
+     * So what is run again for want of room is a read, or was refused, or did nothing yet. */
     peer->is_counted = rc == -EAGAIN;
     return rc == 0 || rc == -EAGAIN ? rc : -EBADMSG;
 }

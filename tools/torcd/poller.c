@@ -34,21 +34,15 @@
 #define TIDY_BYTES          ((uint64_t)2 * 1024 * 1024)
 
 struct torc_poller {
+    struct torc_mailbox inbox; /* has lines of its own, so it stands first */
     struct torc_service *service;
-    struct torc_mailbox inbox;
     struct torc_mailbox *control;
-    struct torc_source mail_source;
-    struct torc_batch batch;
-    int epoll_fd;
-    bool is_stopped;
 
     /* Peers: [0, n_hot) are hot. `sessions` holds the same sessions, for calls that take many. */
     struct torc_peer **peers;
     struct torc_session **sessions;
     size_t n_peers, cap_peers, n_hot;
     size_t next_cold;
-    unsigned n_busy;    /* sessions that had work in the last round */
-    bool flags_are_set; /* the sessions' sleeping flags */
 
     struct torc_connection *connections; /* circular list through next and prev; NULL none */
     struct torc_connection *next_tick;
@@ -62,10 +56,17 @@ struct torc_poller {
     uint64_t second_commands; /* commands up to then */
     uint64_t maintained_at;   /* commands at the last step of maintenance */
     uint64_t settled_at;      /* commands when the last settling was done */
-    bool is_quiet;            /* the last second had next to no commands */
-    bool has_maintenance;     /* the last step left some */
-    bool has_settling;
-    bool has_one_cpu;
+
+    struct torc_batch batch;
+    struct torc_source mail_source;
+    int epoll_fd;
+    unsigned n_busy;      /* sessions that had work in the last round */
+    bool is_stopped;      /* TORC_MAIL_STOP was handled */
+    bool flags_are_set;   /* the sessions' sleeping flags */
+    bool is_quiet;        /* the last second had next to no commands */
+    bool has_maintenance; /* the last step left some */
+    bool has_settling;    /* in a quiet time */
+    bool has_one_cpu;     /* a client cannot run while we spin */
 };
 
 static void cpu_pause(void)

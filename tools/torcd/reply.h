@@ -5,12 +5,15 @@
  *
  * A command makes exactly one reply: one scalar, or an array, map or page followed by exactly the
  * announced number of items. Only RESP nests; a command asks `is_flat` before it does.
- * A reply that does not fit sets the maker's overflow mark: the command need not look.
+ * A reply that does not fit sets the maker's overflow mark: the command need not look. But three
+ * things it asks before it works for nothing, or changes what it cannot take back: items_max,
+ * torc_sink_is_full(), torc_sink_reserve().
  */
 #ifndef TORC_TORCD_REPLY_H
 #define TORC_TORCD_REPLY_H
 
 #include "ring/message.h"
+#include "ring/session.h"
 #include "tools/torcd/errors.h"
 #include "tools/torcd/output.h"
 
@@ -27,14 +30,21 @@ struct torc_sink_ops {
     void (*array)(struct torc_sink *sink, uint32_t n);
     void (*set)(struct torc_sink *sink, uint32_t n);
     void (*pairs)(struct torc_sink *sink, uint32_t n_pairs);
+    void (*rows)(struct torc_sink *sink, uint32_t n_rows);
+    void (*row)(struct torc_sink *sink);
     void (*cursor)(struct torc_sink *sink, uint64_t cursor, uint32_t n);
     void (*item)(struct torc_sink *sink, struct torc_slice item);
+    bool (*is_full)(const struct torc_sink *sink);
+    bool (*reserve)(struct torc_sink *sink, size_t len);
 };
 
 struct torc_sink {
     const struct torc_sink_ops *ops;
     bool is_flat;          /* no arrays in arrays */
     enum torc_fault fault; /* of the last error reply, for the counters; who reads it resets it */
+    enum torc_fault too_many; /* the fault of more than items_max items */
+    uint32_t items_max; /* more than these can never fit, however short they are: refuse before any
+                           work, with too_many */
 };
 
 /* +OK */
@@ -80,6 +90,16 @@ static inline void torc_sink_pairs(struct torc_sink *sink, uint32_t n_pairs)
 {
     sink->ops->pairs(sink, n_pairs);
 }
+/* n_rows rows follow, each torc_sink_row() and its two items: name and value. Pairs that are no map
+ * since names may repeat: arrays of two in RESP3, else flat as pairs. */
+static inline void torc_sink_rows(struct torc_sink *sink, uint32_t n_rows)
+{
+    sink->ops->rows(sink, n_rows);
+}
+static inline void torc_sink_row(struct torc_sink *sink)
+{
+    sink->ops->row(sink);
+}
 /* A page of n items with the cursor to go on with. */
 static inline void torc_sink_cursor(struct torc_sink *sink, uint64_t cursor, uint32_t n)
 {
@@ -89,6 +109,19 @@ static inline void torc_sink_cursor(struct torc_sink *sink, uint64_t cursor, uin
 static inline void torc_sink_item(struct torc_sink *sink, struct torc_slice item)
 {
     sink->ops->item(sink, item);
+}
+/* True once the reply that is being made can only be thrown away, because it is above a limit:
+ * whoever makes many items looks now and then, and stops. */
+static inline bool torc_sink_is_full(const struct torc_sink *sink)
+{
+    return sink->ops->is_full(sink);
+}
+/* Before a change whose reply is one byte string of `len` bytes: make sure that it can be given.
+ * False: change nothing, make no reply and return; the maker calls again later or answers. */
+static inline bool torc_sink_reserve(struct torc_sink *sink, size_t len) TORC_MUST_USE;
+static inline bool torc_sink_reserve(struct torc_sink *sink, size_t len)
+{
+    return sink->ops->reserve(sink, len);
 }
 
 void torc_sink_fault(struct torc_sink *sink, enum torc_fault fault);
@@ -113,11 +146,17 @@ void torc_resp_sink_init(struct torc_resp_sink *resp, struct torc_output *output
 struct torc_ring_sink {
     struct torc_sink sink;
     struct torc_reply_writer writer;
+    struct torc_session *session; /* whose reply it is; NULL: there is always room */
+    size_t limit;                 /* longest message */
+    bool was_asked;               /* by torc_sink_reserve() */
+    int room; /* 0, or what torc_session_reply_room() said: there is no reply then */
 };
 
-/* Start a reply to (op, tag) in `cap` bytes at `data`, which are borrowed. The reply is
- * writer.len bytes, or writer.overflow and writer.need say what it takes. */
-void torc_ring_sink_init(struct torc_ring_sink *ring, void *data, size_t cap, uint8_t op,
-                         uint32_t tag);
+/* Start a reply to (op, tag) in `cap` bytes at `data`, which are borrowed, for a session (may be
+ * NULL) that takes messages of up to `limit` bytes. The reply is writer.len bytes, or
+ * writer.overflow and writer.need say what it takes, at least: a reply above the limit may have
+ * been left early. */
+void torc_ring_sink_init(struct torc_ring_sink *ring, struct torc_session *session, size_t limit,
+                         void *data, size_t cap, uint8_t op, uint32_t tag);
 
 #endif

@@ -5,7 +5,8 @@
  */
 #include "tools/torcd/reply.h"
 
-#define NUMBER_BYTES 24u /* type byte, sign, 20 digits, CR LF */
+#define NUMBER_BYTES   24u /* type byte, sign, 20 digits, CR LF */
+#define ITEM_BYTES_MIN 6u  /* of an item: $0 CR LF CR LF */
 
 static struct torc_resp_sink *resp_of(struct torc_sink *sink)
 {
@@ -173,6 +174,19 @@ static void resp_pairs(struct torc_sink *sink, uint32_t n_pairs)
     }
 }
 
+static void resp_rows(struct torc_sink *sink, uint32_t n_rows)
+{
+    header(sink, '*', *resp_of(sink)->protocol == 3 ? n_rows : 2 * (uint64_t)n_rows);
+}
+
+static void resp_row(struct torc_sink *sink)
+{
+    struct torc_resp_sink *resp = resp_of(sink);
+    if (*resp->protocol == 3) {
+        torc_output_append(resp->output, "*2\r\n", 4);
+    }
+}
+
 static void resp_cursor(struct torc_sink *sink, uint64_t cursor, uint32_t n)
 {
     uint8_t digits[20];
@@ -191,6 +205,21 @@ static void resp_item(struct torc_sink *sink, struct torc_slice item)
     }
 }
 
+static bool resp_is_full(const struct torc_sink *sink)
+{
+    const struct torc_resp_sink *resp =
+        (const void *)((const uint8_t *)sink - offsetof(struct torc_resp_sink, sink));
+    return resp->output->failed;
+}
+
+/* The output takes it, or the connection ends: as Redis, which keeps the change then. */
+static bool resp_reserve(struct torc_sink *sink, size_t len)
+{
+    (void)sink;
+    (void)len;
+    return true;
+}
+
 static const struct torc_sink_ops resp_ops = {
     .ok = resp_ok,
     .error = resp_error,
@@ -202,15 +231,21 @@ static const struct torc_sink_ops resp_ops = {
     .array = resp_array,
     .set = resp_set,
     .pairs = resp_pairs,
+    .rows = resp_rows,
+    .row = resp_row,
     .cursor = resp_cursor,
     .item = resp_item,
+    .is_full = resp_is_full,
+    .reserve = resp_reserve,
 };
 
 void torc_resp_sink_init(struct torc_resp_sink *resp, struct torc_output *output,
                          const uint8_t *protocol)
 {
     *resp = (struct torc_resp_sink){
-        .sink = {.ops = &resp_ops},
+        .sink = {.ops = &resp_ops,
+                 .too_many = TORC_FAULT_OUTPUT_TOO_LARGE,
+                 .items_max = (uint32_t)torc_min_u64(output->limit / ITEM_BYTES_MIN, INT32_MAX)},
         .output = output,
         .protocol = protocol,
     };

@@ -4,11 +4,17 @@
  */
 #include "tools/torcd/reply.h"
 
+#define ITEM_BYTES_MIN 4u /* of an item: its end */
+
+static struct torc_ring_sink *ring_of(struct torc_sink *sink)
+{
+    return (struct torc_ring_sink *)(void *)((uint8_t *)sink -
+                                             offsetof(struct torc_ring_sink, sink));
+}
+
 static struct torc_reply_writer *writer_of(struct torc_sink *sink)
 {
-    struct torc_ring_sink *ring =
-        (struct torc_ring_sink *)(void *)((uint8_t *)sink - offsetof(struct torc_ring_sink, sink));
-    return &ring->writer;
+    return &ring_of(sink)->writer;
 }
 
 static void ring_ok(struct torc_sink *sink)
@@ -56,6 +62,12 @@ static void ring_pairs(struct torc_sink *sink, uint32_t n_pairs)
     torc_reply_array_begin(writer_of(sink), TORC_REPLY_PAIRS, 0, 2 * n_pairs);
 }
 
+/* Pairs say themselves where the rows are. */
+static void ring_row(struct torc_sink *sink)
+{
+    (void)sink;
+}
+
 static void ring_cursor(struct torc_sink *sink, uint64_t cursor, uint32_t n)
 {
     torc_reply_array_begin(writer_of(sink), TORC_REPLY_CURSOR, cursor, n);
@@ -64,6 +76,27 @@ static void ring_cursor(struct torc_sink *sink, uint64_t cursor, uint32_t n)
 static void ring_item(struct torc_sink *sink, struct torc_slice item)
 {
     torc_reply_item(writer_of(sink), item);
+}
+
+static bool ring_is_full(const struct torc_sink *sink)
+{
+    const struct torc_ring_sink *ring =
+        (const void *)((const uint8_t *)sink - offsetof(struct torc_ring_sink, sink));
+    return ring->writer.need > ring->limit;
+}
+
+static bool ring_reserve(struct torc_sink *sink, size_t len)
+{
+    struct torc_ring_sink *ring = ring_of(sink);
+    size_t need = torc_reply_bytes_size(len);
+    ring->was_asked = true;
+    if (need > ring->writer.cap) {
+        ring->writer.overflow = true;
+        ring->writer.need = need;
+        return false;
+    }
+    ring->room = ring->session != NULL ? torc_session_reply_room(ring->session, need) : 0;
+    return ring->room == 0;
 }
 
 static const struct torc_sink_ops ring_ops = {
@@ -77,13 +110,26 @@ static const struct torc_sink_ops ring_ops = {
     .array = ring_array,
     .set = ring_array,
     .pairs = ring_pairs,
+    .rows = ring_pairs,
+    .row = ring_row,
     .cursor = ring_cursor,
     .item = ring_item,
+    .is_full = ring_is_full,
+    .reserve = ring_reserve,
 };
 
-void torc_ring_sink_init(struct torc_ring_sink *ring, void *data, size_t cap, uint8_t op,
-                         uint32_t tag)
+void torc_ring_sink_init(struct torc_ring_sink *ring, struct torc_session *session, size_t limit,
+                         void *data, size_t cap, uint8_t op, uint32_t tag)
 {
-    ring->sink = (struct torc_sink){.ops = &ring_ops, .is_flat = true};
+    ring->sink = (struct torc_sink){
+        .ops = &ring_ops,
+        .is_flat = true,
+        .too_many = TORC_FAULT_REPLY_TOO_LARGE,
+        .items_max = (uint32_t)torc_min_u64(limit / ITEM_BYTES_MIN, INT32_MAX),
+    };
+    ring->session = session;
+    ring->limit = limit;
+    ring->was_asked = false;
+    ring->room = 0;
     torc_reply_begin(&ring->writer, data, cap, op, tag);
 }

@@ -155,9 +155,12 @@ COLD static enum torc_resp_outcome parse_header(struct torc_resp_parser *parser,
  * local variables. Stops at anything else, which parse_words() then looks at. */
 static void parse_short_words(struct torc_resp_parser *parser, const uint8_t *data, size_t len)
 {
-    struct torc_resp_span *to = parser->words + parser->n_words;
     uint32_t most = parser->cap_words - parser->n_words;
     most = most < parser->n_left ? most : parser->n_left;
+    if (most == 0) {
+        return; /* room for words is made by whoever needs the first one */
+    }
+    struct torc_resp_span *to = parser->words + parser->n_words;
     const uint8_t *p = data + parser->at;
     const uint8_t *end = data + len;
     uint32_t n = 0;

@@ -65,6 +65,13 @@ void torc_resp_parser_fini(struct torc_resp_parser *parser);
 enum torc_resp_outcome torc_resp_parse(struct torc_resp_parser *parser, uint8_t *data, size_t len,
                                        size_t *out_consumed) TORC_MUST_USE;
 
+/* Forget what was understood of the request behind the last one that was given: it will be parsed
+ * again from its front. */
+static inline void torc_resp_parser_rewind(struct torc_resp_parser *parser)
+{
+    parser->is_done = true;
+}
+
 /* Bytes that the unfinished request takes for sure, from its front, when that is more than it has:
  * inside a bulk string. Else 0. */
 size_t torc_resp_parser_wants(const struct torc_resp_parser *parser);

@@ -172,7 +172,7 @@ int torc_server_run(struct torc_server *server, void (*on_ready)(void *arg), voi
         return rc;
     }
     serve(server);
-    torc_log(server->log, TORC_LOG_NOTICE, "server: ready");
+    torc_log_always(server->log, "server: ready");
     if (on_ready != NULL) {
         on_ready(arg);
     }
@@ -185,7 +185,7 @@ int torc_server_run(struct torc_server *server, void (*on_ready)(void *arg), voi
     while (!torc_control_is_empty(server->control)) {
         (void)torc_control_step(server->control, 0);
     }
-    torc_log(server->log, TORC_LOG_NOTICE, "server: stopped");
+    torc_log_always(server->log, "server: stopped");
     return 0;
 }
 

@@ -82,11 +82,12 @@ static int fill_facts(struct torc_facts *facts, const struct torc_settings *sett
 static int make_arena(struct torc_service *service, const struct torc_settings *settings,
                       char why[TORC_OPTION_ERROR_BYTES])
 {
-    uint64_t random[2];
+    uint64_t random[3];
     if (fill_random(random, sizeof random) != 0) {
         (void)snprintf(why, TORC_OPTION_ERROR_BYTES, "the kernel gives no random numbers");
         return -EINVAL;
     }
+    service->random_seed = random[2];
     int cpu = service->facts.poller_cpu;
     struct torc_arena_options options = {
         .region =

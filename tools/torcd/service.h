@@ -56,7 +56,6 @@ enum torc_gateway_op {
     TORC_GATEWAY_CLIENT_GETNAME,
     TORC_GATEWAY_CLIENT_SETNAME,
     TORC_GATEWAY_CLIENT_SETINFO,
-    TORC_GATEWAY_CONFIG_GET,
     TORC_GATEWAY_END,
 };
 #define TORC_COMMAND_LIMIT 256u /* any op byte of a ring request is below */
@@ -76,7 +75,8 @@ struct torc_command_stats {
 struct torc_stats {
     struct torc_command_stats commands[TORC_COMMAND_LIMIT];
     uint64_t faults[TORC_FAULT_COUNT];
-    uint64_t commands_total;
+    uint64_t commands_total;  /* since the start: never falls */
+    uint64_t commands_before; /* CONFIG RESETSTAT: these are not shown */
     uint64_t ring_requests;
     uint64_t hits;   /* reads that found what they asked for */
     uint64_t misses; /* and those that did not */
@@ -122,6 +122,7 @@ struct torc_service {
     struct torc_shared *shared;
     struct torc_stats stats;
     struct torc_gauges gauges;
+    uint64_t random_seed; /* torc_random_start() */
     struct torc_slices slices;
     struct torc_values values;
     struct torc_text text;

@@ -282,6 +282,11 @@ static int check_pollers(const struct torc_settings *s, char why[TORC_OPTION_ERR
         if (n < 1) {
             REFUSE("poller-cpus %.100s is not a list of CPUs such as 2 or 0,2-5", s->poller_cpus);
         }
+        if (n != (int)s->shards) {
+            REFUSE(
+                "poller-cpus %.100s names %d CPUs, but there is one poller for each of %lld shards",
+                s->poller_cpus, n, (long long)s->shards);
+        }
     }
     return 0;
 }

@@ -160,6 +160,10 @@ TORC_API int torc_hset(struct torc *torc, struct torc_bytes key, struct torc_byt
 TORC_API int64_t torc_hset_many(struct torc *torc, struct torc_bytes key,
                                 const struct torc_bytes *pairs, size_t n_pairs);
 
+/* 1 the field was set, 0 it was there and is as it was. */
+TORC_API int torc_hsetnx(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
+                         struct torc_bytes value);
+
 /* 1 found, 0 absent (then out_value->data is NULL). */
 TORC_API int torc_hget(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
                        struct torc_bytes *out_value);
@@ -179,17 +183,47 @@ TORC_API int64_t torc_hlen(struct torc *torc, struct torc_bytes key);
 /* 1 or 0. */
 TORC_API int torc_hexists(struct torc *torc, struct torc_bytes key, struct torc_bytes field);
 
+/* Bytes of the field's value; 0 if it is absent. */
+TORC_API int64_t torc_hstrlen(struct torc *torc, struct torc_bytes key, struct torc_bytes field);
+
+/* Add to the number that the field holds, 0 if it is absent; *out_value is the sum. TORC_OK, or
+ * TORC_EREPLY when the field holds no integer of 64 bits or the sum would not be one: then nothing
+ * was changed. */
+TORC_API int torc_hincrby(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
+                          int64_t increment, int64_t *out_value);
+
+/* The same for numbers with a fraction, as decimal text so that they are exact: "0.1", "-2e3". The
+ * sum is computed in the server's long double; *out_value is its text, borrowed. TORC_OK, or
+ * TORC_EREPLY. */
+TORC_API int torc_hincrbyfloat(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
+                               struct torc_bytes increment, struct torc_bytes *out_value);
+
 /* Number of keys removed; n_keys > 0. */
 TORC_API int64_t torc_del(struct torc *torc, const struct torc_bytes *keys, size_t n_keys);
 
+/* The same: in torc no delete is slow. For programs written for Redis. */
+TORC_API int64_t torc_unlink(struct torc *torc, const struct torc_bytes *keys, size_t n_keys);
+
 /* Number of keys that exist, one named twice counts twice; n_keys > 0. */
 TORC_API int64_t torc_exists(struct torc *torc, const struct torc_bytes *keys, size_t n_keys);
+
+/* The same: no key's age is kept. For programs written for Redis. */
+TORC_API int64_t torc_touch(struct torc *torc, const struct torc_bytes *keys, size_t n_keys);
+
+/* Some key, each equally likely: 1, or 0 if there is none (then out_key->data is NULL). */
+TORC_API int torc_randomkey(struct torc *torc, struct torc_bytes *out_key);
 
 /* Number of keys in the session's database. */
 TORC_API int64_t torc_dbsize(struct torc *torc);
 
 /* Remove all keys of all databases. */
 TORC_API int torc_flushall(struct torc *torc);
+
+/* Remove all keys of the session's database. */
+TORC_API int torc_flushdb(struct torc *torc);
+
+/* The server's wall clock: microseconds since 1970. */
+TORC_API int64_t torc_time(struct torc *torc);
 
 /* --- replies with several values ---
  *
@@ -224,6 +258,28 @@ TORC_API struct torc_bytes torc_result_at(const struct torc_result *result, size
 
 /* All fields and values: TORC_MAP, count 0 if the key is absent. */
 TORC_API int torc_hgetall(struct torc *torc, struct torc_bytes key, struct torc_result *out_result);
+
+/* All fields, or all values: TORC_ARRAY, in the same order, count 0 if the key is absent. */
+TORC_API int torc_hkeys(struct torc *torc, struct torc_bytes key, struct torc_result *out_result);
+TORC_API int torc_hvals(struct torc *torc, struct torc_bytes key, struct torc_result *out_result);
+
+/* Fields chosen at random, each equally likely. count >= 0: so many different ones, or all if there
+ * are fewer; count < 0: -count picks, the same field perhaps several times. TORC_ARRAY; with_values
+ * not 0: TORC_MAP, in which names may repeat. Count 0 if the key is absent. TORC_EMSGSIZE, before
+ * any work, when the reply could never fit the session's cap. */
+TORC_API int torc_hrandfield(struct torc *torc, struct torc_bytes key, int64_t count,
+                             int with_values, struct torc_result *out_result);
+
+/* One page of fields, each followed by its value unless with_values is 0: TORC_CURSOR, to be used
+ * as torc_scan(). `match` is about fields. A small hash comes in one page, whatever the count. */
+TORC_API int torc_hscan(struct torc *torc, struct torc_bytes key, uint64_t cursor,
+                        struct torc_bytes match, uint64_t count, int with_values,
+                        struct torc_result *out_result);
+
+/* All keys that match a pattern of Redis ("user:*"): TORC_ARRAY. Looks at every key, and nobody
+ * else is served meanwhile: torc_scan() is for databases that are not small. */
+TORC_API int torc_keys(struct torc *torc, struct torc_bytes pattern,
+                       struct torc_result *out_result);
 
 /* One page of keys: TORC_CURSOR. Start with cursor 0, go on with result->cursor until that is 0. A
  * key that is there all the time comes at least once. `match` is a pattern of Redis, or {NULL, 0}

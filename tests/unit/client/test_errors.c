@@ -80,6 +80,91 @@ static int64_t call_hgetall(struct torc *torc)
     ck_assert(rc >= 0 || result.tag == 77);
     return rc;
 }
+static int64_t call_hsetnx(struct torc *torc)
+{
+    return torc_hsetnx(torc, k(), torc_str("f"), torc_str("v"));
+}
+static int64_t call_hstrlen(struct torc *torc)
+{
+    return torc_hstrlen(torc, k(), torc_str("f"));
+}
+static int64_t call_hincrby(struct torc *torc)
+{
+    int64_t value = 77;
+    int64_t rc = torc_hincrby(torc, k(), torc_str("f"), -1, &value);
+    ck_assert(rc >= 0 || value == 77);
+    return rc;
+}
+static int64_t call_hincrbyfloat(struct torc *torc)
+{
+    struct torc_bytes value = {"kept", 4};
+    int64_t rc = torc_hincrbyfloat(torc, k(), torc_str("f"), torc_str("0.1"), &value);
+    ck_assert(rc >= 0 || value.len == 4);
+    return rc;
+}
+static int64_t call_unlink(struct torc *torc)
+{
+    const struct torc_bytes key = k();
+    return torc_unlink(torc, &key, 1);
+}
+static int64_t call_touch(struct torc *torc)
+{
+    const struct torc_bytes key = k();
+    return torc_touch(torc, &key, 1);
+}
+static int64_t call_randomkey(struct torc *torc)
+{
+    struct torc_bytes key = {"kept", 4};
+    int64_t rc = torc_randomkey(torc, &key);
+    ck_assert(rc >= 0 || key.len == 4);
+    return rc;
+}
+static int64_t call_flushdb(struct torc *torc)
+{
+    return torc_flushdb(torc);
+}
+static int64_t call_hkeys(struct torc *torc)
+{
+    struct torc_result result = {.tag = 77};
+    int64_t rc = torc_hkeys(torc, k(), &result);
+    ck_assert(rc >= 0 || result.tag == 77);
+    return rc;
+}
+static int64_t call_hvals(struct torc *torc)
+{
+    struct torc_result result = {.tag = 77};
+    int64_t rc = torc_hvals(torc, k(), &result);
+    ck_assert(rc >= 0 || result.tag == 77);
+    return rc;
+}
+static int64_t call_keys(struct torc *torc)
+{
+    struct torc_result result = {.tag = 77};
+    int64_t rc = torc_keys(torc, torc_str("*"), &result);
+    ck_assert(rc >= 0 || result.tag == 77);
+    return rc;
+}
+static int64_t call_hrandfield(struct torc *torc)
+{
+    struct torc_result result = {.tag = 77};
+    int64_t rc = torc_hrandfield(torc, k(), -5, 0, &result);
+    ck_assert(rc >= 0 || result.tag == 77);
+    return rc;
+}
+static int64_t call_hrandfield_with_values(struct torc *torc)
+{
+    struct torc_result result = {.tag = 77};
+    int64_t rc = torc_hrandfield(torc, k(), 5, 1, &result);
+    ck_assert(rc >= 0 || result.tag == 77);
+    return rc;
+}
+static int64_t call_hscan(struct torc *torc)
+{
+    struct torc_result result = {.tag = 77};
+    int64_t rc = torc_hscan(torc, k(), 0, torc_str("*"), 3, 0, &result);
+    ck_assert(rc >= 0 || result.tag == 77);
+    return rc;
+}
 static int64_t call_scan(struct torc *torc)
 {
     struct torc_result result = {.tag = 77};
@@ -115,6 +200,20 @@ static const struct {
     {"flushall", call_flushall, TORC_REPLY_OK},
     {"hgetall", call_hgetall, TORC_REPLY_PAIRS},
     {"scan", call_scan, TORC_REPLY_CURSOR},
+    {"hsetnx", call_hsetnx, TORC_REPLY_INT},
+    {"hstrlen", call_hstrlen, TORC_REPLY_INT},
+    {"hincrby", call_hincrby, TORC_REPLY_INT},
+    {"hincrbyfloat", call_hincrbyfloat, TORC_REPLY_BYTES},
+    {"unlink", call_unlink, TORC_REPLY_INT},
+    {"touch", call_touch, TORC_REPLY_INT},
+    {"randomkey", call_randomkey, TORC_REPLY_BYTES},
+    {"flushdb", call_flushdb, TORC_REPLY_OK},
+    {"hkeys", call_hkeys, TORC_REPLY_ARRAY},
+    {"hvals", call_hvals, TORC_REPLY_ARRAY},
+    {"keys", call_keys, TORC_REPLY_ARRAY},
+    {"hrandfield", call_hrandfield, TORC_REPLY_ARRAY},
+    {"hrandfield with values", call_hrandfield_with_values, TORC_REPLY_PAIRS},
+    {"hscan", call_hscan, TORC_REPLY_CURSOR},
     {"command", call_command, TORC_REPLY_BYTES},
 };
 
@@ -333,7 +432,8 @@ START_TEST(a_reply_of_another_kind_than_the_call_has_ends_the_session)
         client_fixture_fake(&(struct torc_fake_options){.answer = answer_kind, .user = &kind});
     for (size_t i = 0; i < N_OF(calls); i++) {
         bool is_any = calls[i].call == call_command && kind < TORC_REPLY_LONG;
-        bool is_nil = calls[i].call == call_hget && kind == TORC_REPLY_NULL;
+        bool has_nil = calls[i].call == call_hget || calls[i].call == call_randomkey;
+        bool is_nil = has_nil && kind == TORC_REPLY_NULL;
         int64_t rc = calls[i].call(f.torc);
         if (kind == calls[i].kind || is_any || is_nil) {
             ck_assert_msg(rc >= 0, "%s, kind %d: %s", calls[i].name, kind, torc_error_text(f.torc));

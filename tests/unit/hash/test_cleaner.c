@@ -270,8 +270,10 @@ START_TEST(a_large_hash_is_cleaned_in_its_own_segments)
     }
     check();
     ck_assert_uint_ne(big()->in_clean_list, 0);
-    while (torc_keyspace_maintain(ks, 25)) {
-        check();
+    for (unsigned step = 0; torc_keyspace_maintain(ks, 25); ++step) {
+        if (step % 16 == 0) {
+            check();
+        }
     }
     ck_assert_uint_eq(big()->in_clean_list, 0);
     expect_share(&big()->stream, 10);
@@ -299,8 +301,10 @@ START_TEST(a_hash_that_became_small_leaves_its_own_segments)
     for (uint32_t i = 0; i < 10; ++i) {
         put_field(N + i, 2);
     }
-    while (torc_keyspace_maintain(ks, 5)) {
-        check();
+    for (unsigned step = 0; torc_keyspace_maintain(ks, 5); ++step) {
+        if (step % 16 == 0) {
+            check();
+        }
     }
     ck_assert_uint_eq(big()->stream.open, TORC_REF_NONE);
     ck_assert_uint_eq(big()->stream.live, 0);
@@ -309,6 +313,36 @@ START_TEST(a_hash_that_became_small_leaves_its_own_segments)
     }
     expect_field(N + 9, 2);
     check();
+}
+END_TEST
+
+START_TEST(a_hash_at_the_edge_of_small_ends_in_one_place_or_the_other)
+{
+    /* Records of 10 bytes in its own segments, of 15 in shared ones: by leaving, it becomes too
+     * large to leave. */
+    uint32_t n = TORC_FULL_OWN_STREAM_BYTES / 8;
+    uint32_t left = 0;
+    struct torc_key key = torc_keyspace_key(ks, torc_slice_str("big"));
+    limits.compact_max_entries = 0;
+    for (uint32_t i = 0; i < n; ++i) {
+        struct torc_pair pair = {torc_slice_of(&i, 4), torc_slice_str("abc")};
+        ck_assert_int_eq(torc_hash_put(ks, &key, &pair, 1), 1);
+    }
+    for (; torc_full_is_large(big()); ++left) {
+        del_field(left);
+    }
+    ck_assert_uint_gt(big()->stream.live, big()->record_bytes / 2);
+    check();
+    while (torc_keyspace_maintain(ks, 200)) {
+    }
+    check();
+    ck_assert_uint_eq(big()->in_clean_list, 0);
+    ck_assert(torc_full_is_large(big()) == (big()->stream.open != TORC_REF_NONE));
+    for (uint32_t i = left; i < n; ++i) {
+        struct torc_value value;
+        ck_assert_int_eq(torc_hash_get(ks, &key, torc_slice_of(&i, 4), &value), 1);
+        ck_assert(torc_slice_equal(value.text, torc_slice_str("abc")));
+    }
 }
 END_TEST
 
@@ -434,6 +468,7 @@ int main(void)
     tcase_add_test(tcase, flushed_keys_and_the_cleaner_do_not_meet);
     tcase_add_test(tcase, a_large_hash_is_cleaned_in_its_own_segments);
     tcase_add_test(tcase, a_hash_that_became_small_leaves_its_own_segments);
+    tcase_add_test(tcase, a_hash_at_the_edge_of_small_ends_in_one_place_or_the_other);
     tcase_add_test(tcase, hashes_that_wait_for_the_cleaner_can_go);
     tcase_add_test(tcase, a_record_that_was_never_linked_is_released);
     tcase_add_test(tcase, without_memory_the_cleaner_waits);

@@ -49,6 +49,28 @@ START_TEST(a_hash_lives_with_its_fields)
 }
 END_TEST
 
+START_TEST(a_field_is_put_if_absent_and_left_alone_if_not)
+{
+    struct torc_key key = key_of("h");
+    struct torc_pair pair = {torc_slice_str("f"), torc_slice_str("v")};
+    struct torc_pair other = {torc_slice_str("f"), torc_slice_str("other")};
+    for (int form = 0; form < 2; ++form) {
+        limits.compact_max_entries = form == 0 ? 65535 : 0;
+        ck_assert_int_eq(torc_hash_put_absent(ks, &key, &pair), 1);
+        ck_assert_int_eq(torc_hash_put_absent(ks, &key, &other), 0);
+        expect("h", "f", "v");
+        limits.max_part_bytes = 3;
+        other.field = torc_slice_str("long name");
+        ck_assert_int_eq(torc_hash_put_absent(ks, &key, &other), -EMSGSIZE);
+        ck_assert_int_eq(len("h"), 1);
+        limits.max_part_bytes = 512 * TORC_MIB;
+        other.field = torc_slice_str("f");
+        check();
+        ck_assert_int_eq(del("h", "f"), 1);
+    }
+}
+END_TEST
+
 START_TEST(a_put_of_nothing_makes_no_key)
 {
     struct torc_key key = key_of("h");
@@ -284,6 +306,35 @@ START_TEST(updates_of_a_full_block_need_no_room)
     struct torc_value value;
     ck_assert_int_eq(torc_hash_get(ks, &key, pairs[most - 1].field, &value), 1);
     ck_assert(torc_slice_equal(value.text, pairs[0].value));
+    check();
+}
+END_TEST
+
+START_TEST(pairs_that_fit_the_slack_are_written_in_place)
+{
+    struct torc_pair pairs[] = {{torc_slice_str("a"), torc_slice_str("1")},
+                                {torc_slice_str("b"), torc_slice_str("2")},
+                                {torc_slice_str("f3"), torc_slice_str("another")}};
+    struct torc_key key = key_of("h");
+    for (unsigned i = 0; i < 100; ++i) {
+        char field[16];
+        (void)snprintf(field, sizeof(field), "f%u", i);
+        ck_assert_int_eq(put_str("h", field, "some value"), 1);
+    }
+    /* Make it grow, so that there is room for the next ones. */
+    uint64_t before = usage("h");
+    for (unsigned i = 100; usage("h") == before; ++i) {
+        char field[16];
+        (void)snprintf(field, sizeof(field), "f%u", i);
+        ck_assert_int_eq(put_str("h", field, "some value"), 1);
+    }
+    uint64_t ref = torc_keyspace_find(ks, &key);
+    torc_arena_fail_after(arena, 1); /* which takes no memory */
+    ck_assert_int_eq(torc_hash_put(ks, &key, pairs, 3), 2);
+    torc_arena_fail_after(arena, 0);
+    ck_assert_uint_eq(torc_keyspace_find(ks, &key), ref);
+    expect("h", "b", "2");
+    expect("h", "f3", "another");
     check();
 }
 END_TEST
@@ -563,6 +614,7 @@ int main(void)
     TCase *tcase = add_case(suite, "hashes");
     tcase_add_test(tcase, a_missing_key_reads_as_an_empty_hash);
     tcase_add_test(tcase, a_hash_lives_with_its_fields);
+    tcase_add_test(tcase, a_field_is_put_if_absent_and_left_alone_if_not);
     tcase_add_test(tcase, a_put_of_nothing_makes_no_key);
     tcase_add_test(tcase, empty_names_and_values_are_legal);
     tcase_add_test(tcase, parts_of_any_length_come_back_in_both_forms);
@@ -573,6 +625,7 @@ int main(void)
     tcase = add_case(suite, "forms");
     tcase_add_test(tcase, a_block_that_is_full_becomes_a_full_hash);
     tcase_add_test(tcase, updates_of_a_full_block_need_no_room);
+    tcase_add_test(tcase, pairs_that_fit_the_slack_are_written_in_place);
     tcase_add_test(tcase, the_number_of_fields_decides_after_the_command);
     tcase_add_test(tcase, several_pairs_that_pass_the_number_make_a_full_hash);
     tcase_add_test(tcase, a_lowered_limit_works_at_the_next_write);

@@ -109,13 +109,13 @@ END_TEST
 
 START_TEST(every_guest_line_leads_back_to_its_home)
 {
-    for (uint64_t n = 1; n < 3000; n = torc_table_next_size(n)) {
+    for (uint64_t n = 1; n < 1000; n = torc_table_next_size(n)) {
         for (uint64_t line = 0; line < n; line++) {
-            for (unsigned class = 0; class < TORC_LINE_CLASSES; class ++) {
-                uint64_t guest = torc_table_guest_line((struct torc_home){line, n}, class);
+            for (unsigned kind = 0; kind < TORC_LINE_KINDS; kind++) {
+                uint64_t guest = torc_table_guest_line((struct torc_home){line, n}, kind);
                 ck_assert_uint_lt(guest, n);
                 ck_assert(guest != line || n == 1);
-                ck_assert_uint_eq(torc_table_guest_home(guest, n, class), line);
+                ck_assert_uint_eq(torc_table_guest_home(guest, n, kind), line);
             }
         }
     }
@@ -125,28 +125,27 @@ END_TEST
 START_TEST(walks_stay_out_of_lines_that_are_not_there_yet)
 {
     struct torc_table growing = {.n_lines = 512, .n_target = 640, .n_far = 1, .far_reach = 5};
+    bool all_well = true;
     for (growing.frontier = 512; growing.frontier > 0; growing.frontier--) {
         uint64_t clean = torc_table_first_clean(&growing);
         ck_assert_uint_eq(clean, torc_max_u64(512, growing.frontier * 640 / 512));
-        for (uint64_t i = 0; i < 640; i++) {
-            if (i >= 512 && i < clean) {
-                continue;
-            }
+        for (uint64_t i = 0; i < 640; i = i == 511 ? clean : i + 1) {
             struct torc_home home = torc_table_home_at(&growing, i);
             uint64_t line = torc_table_far_begin(&growing, home);
             uint64_t end = torc_table_far_end(&growing, home);
-            ck_assert(end == 640 || end == i + 6);
-            ck_assert(line == (i < 5 ? 0 : i - 5) || (line == clean && i - 5 < clean));
+            all_well &= end == 640 || end == i + 6;
+            all_well &= line == (i < 5 ? 0 : i - 5) || (line == clean && i - 5 < clean);
             for (; line < end; line = torc_table_far_next(&growing, line)) {
-                ck_assert(line < 512 || line >= clean);
+                all_well &= line < 512 || line >= clean;
             }
         }
     }
+    ck_assert(all_well);
     /* No guest of the new mapping wraps around into a large block. */
     for (uint64_t n = 1; n < 1ull << 20; n = torc_table_next_size(n)) {
         uint64_t target = torc_table_next_size(n);
-        for (unsigned class = 0; target - n > TORC_TABLE_SMALL_BLOCK && class < 8; class ++) {
-            ck_assert_uint_lt(torc_table_distance(target, class), n);
+        for (unsigned kind = 0; target - n > TORC_TABLE_SMALL_BLOCK && kind < 8; kind++) {
+            ck_assert_uint_lt(torc_table_distance(target, kind), n);
         }
     }
 }
@@ -175,7 +174,7 @@ START_TEST(the_candidate_is_the_record_with_the_fingerprint)
     uint64_t hash = torc_test_record_hash(arena, refs[1]);
     ck_assert_uint_eq(torc_table_candidate(arena, &table, hash), refs[1]);
     ck_assert_uint_eq(torc_table_candidate(arena, &table, hash | 1), TORC_REF_NONE);
-    /* Eleven of one home and class: one of them is a guest, and is a candidate when it is alone. */
+    /* Eleven of one home and kind: one of them is a guest, and is a candidate when it is alone. */
     torc_test_squeeze(0, 0, SIZE_MAX);
     for (uint64_t number = 2; number < 12; number++) {
         add(number);
@@ -206,17 +205,18 @@ START_TEST(a_replaced_reference_is_found_by_the_same_name)
 }
 END_TEST
 
-/* What one operation did stays within what is promised. */
+/* What one operation did stays within what is promised. One assertion, as it is called often. */
 static void check_work(const struct torc_test_table_work *before)
 {
     const struct torc_test_table_work *now = &torc_test_table_work;
-    ck_assert_uint_le(now->homes_moved - before->homes_moved, TORC_TABLE_HOMES_PER_OP);
+    bool is_bounded = now->homes_moved - before->homes_moved <= TORC_TABLE_HOMES_PER_OP;
     /* Not by construction, but out of reach for random hashes: a home has nine entries or so. */
-    ck_assert_uint_le(now->entries_moved - before->entries_moved, 64);
-    ck_assert_uint_le(now->hashed - before->hashed, 192);
-    ck_assert_uint_le(now->moved_over - before->moved_over, 64);
-    ck_assert_uint_le(now->searched - before->searched, 512);
-    ck_assert_uint_eq(now->put_far, before->put_far);
+    is_bounded &= now->entries_moved - before->entries_moved <= 64;
+    is_bounded &= now->hashed - before->hashed <= 192;
+    is_bounded &= now->moved_over - before->moved_over <= 64;
+    is_bounded &= now->searched - before->searched <= 512;
+    is_bounded &= now->put_far == before->put_far;
+    ck_assert(is_bounded);
 }
 
 START_TEST(from_1_to_100000_entries_and_back_without_a_large_step)
@@ -228,17 +228,14 @@ START_TEST(from_1_to_100000_entries_and_back_without_a_large_step)
         uint64_t lines = table.n_lines;
         add(number);
         check_work(&before);
-        ck_assert_uint_eq(find(number), refs[number]);
-        ck_assert_uint_eq(torc_table_bytes(&table), torc_arena_used_by(arena, TORC_USE_INDEX));
+        bool is_well = find(number) == refs[number];
+        is_well &= torc_table_bytes(&table) == torc_arena_used_by(arena, TORC_USE_INDEX);
         /* No growth is late, none is early: each begins with the entry that makes it due. */
-        if (was_resting && n_lines() > lines && lines > 0) {
-            ck_assert_uint_eq(number, torc_table_grow_limit(lines));
-        } else if (was_resting) {
-            ck_assert_uint_le(number, torc_table_grow_limit(torc_max_u64(lines, 1)));
-        }
-        if (table.count > 100) { /* 0.9 * 4 / 5, the moment after the largest step */
-            ck_assert_uint_gt(table.count * 100, n_lines() * TORC_LINE_SLOTS * 71);
-        }
+        bool is_due = lines > 0 && number == torc_table_grow_limit(lines);
+        is_well &= !was_resting || lines == 0 || (n_lines() > lines) == is_due;
+        /* 0.9 * 4 / 5, the moment after the largest step */
+        is_well &= number < 100 || table.count * 100 > n_lines() * TORC_LINE_SLOTS * 71;
+        ck_assert(is_well);
         if (number == next_check) {
             check_table();
             next_check += 1 + next_check / 4;
@@ -253,11 +250,12 @@ START_TEST(from_1_to_100000_entries_and_back_without_a_large_step)
         struct torc_test_table_work before = torc_test_table_work;
         take(number);
         check_work(&before);
-        ck_assert_uint_eq(find(number), TORC_REF_NONE);
-        ck_assert_uint_eq(torc_table_bytes(&table), torc_arena_used_by(arena, TORC_USE_INDEX));
-        if (table.count > 100 && table.count < MAX_NUMBERS / 2) { /* 0.75 * 0.9 * 4 / 5 - 0.05 */
-            ck_assert_uint_gt(table.count * 100, n_lines() * TORC_LINE_SLOTS * 48);
-        }
+        bool is_well = find(number) == TORC_REF_NONE;
+        is_well &= torc_table_bytes(&table) == torc_arena_used_by(arena, TORC_USE_INDEX);
+        /* No shrink is late either: 0.75 * 0.9 * 4 / 5 - 0.05 */
+        is_well &= number < 100 || number > MAX_NUMBERS / 2 ||
+                   table.count * 100 > n_lines() * TORC_LINE_SLOTS * 48;
+        ck_assert(is_well);
         if (number == next_check || number < 40) {
             check_table();
         }
@@ -303,11 +301,11 @@ START_TEST(entries_stay_near_their_homes_however_many_come_and_go)
 }
 END_TEST
 
-/* Names of `first` .. 99 have the hash `equal`, up to 9000 the real one. */
+/* Names of `first` .. 99 have the hash `equal`, up to 6500 the real one. */
 static void grow_and_shrink_with_equal(uint64_t first, uint64_t equal)
 {
     torc_test_squeeze(0, equal, 2);
-    for (uint64_t number = first; number < 9000; number++) {
+    for (uint64_t number = first; number < 6500; number++) {
         uint64_t other = first + number % (100 - first);
         add(number);
         ck_assert_uint_eq(find(other), refs[other]);
@@ -316,10 +314,10 @@ static void grow_and_shrink_with_equal(uint64_t first, uint64_t equal)
         }
     }
     ck_assert_uint_gt(table.n_far, 0);
-    for (uint64_t number = first; number < 9000; number++) {
+    for (uint64_t number = first; number < 6500; number++) {
         ck_assert_uint_eq(find(number), refs[number]);
     }
-    for (uint64_t number = 8999; number >= first; number--) {
+    for (uint64_t number = 6499; number >= first; number--) {
         uint64_t other = first + number % (100 - first);
         take(number);
         ck_assert_uint_eq(find(other), refs[other]);
@@ -394,7 +392,7 @@ START_TEST(an_empty_table_starts_at_the_promised_size)
         put(number);
     }
     ck_assert_uint_eq(torc_test_table_work.homes_moved, before.homes_moved);
-    ck_assert_uint_lt(torc_table_bytes(&table), 20000 * 9);
+    ck_assert_uint_lt(torc_table_bytes(&table), 9 * table.count);
     check_table();
 }
 END_TEST
@@ -531,6 +529,7 @@ static void visit(void *arg, uint64_t ref)
 
 START_TEST(a_scan_at_rest_visits_each_entry_once)
 {
+    torc_test_squeeze(0, 0x7777777777777777, 2); /* 100 equal hashes, so far entries too */
     for (uint64_t count = 1; count < 3000; count += 1 + count / 3) {
         while (table.count < count) {
             add(table.count);
@@ -553,16 +552,17 @@ END_TEST
 
 START_TEST(a_page_of_a_scan_is_as_many_homes_as_asked_for)
 {
-    ck_assert_int_eq(torc_table_reserve(arena, &table, 9 * 64), 0);
-    for (uint64_t number = 0; number < 9 * 64; number++) {
+    const uint64_t count = 576; /* 64 lines, 90 % full */
+    ck_assert_int_eq(torc_table_reserve(arena, &table, count), 0);
+    for (uint64_t number = 0; number < count; number++) {
         put(number);
     }
     ck_assert_uint_eq(table.n_lines, 64);
     struct pages pages = {0};
-    ck_assert_uint_eq(torc_table_scan(arena, &table, 0, 0, visit, &pages), 1ull << 58);
-    ck_assert_uint_eq(torc_table_scan(arena, &table, 0, 1, visit, &pages), 1ull << 58);
-    ck_assert_uint_eq(torc_table_scan(arena, &table, 0, 16, visit, &pages), 1ull << 62);
-    ck_assert_uint_eq(torc_table_scan(arena, &table, 0, 63, visit, &pages), 63ull << 58);
+    ck_assert_uint_eq(torc_table_scan(arena, &table, 0, 0, visit, &pages), 1ull << 58 | 6);
+    ck_assert_uint_eq(torc_table_scan(arena, &table, 0, 1, visit, &pages), 1ull << 58 | 6);
+    ck_assert_uint_eq(torc_table_scan(arena, &table, 0, 16, visit, &pages), 1ull << 62 | 6);
+    ck_assert_uint_eq(torc_table_scan(arena, &table, 0, 63, visit, &pages), 63ull << 58 | 6);
     ck_assert_uint_eq(torc_table_scan(arena, &table, 0, 64, visit, &pages), 0);
     pages.visits = 0;
     ck_assert_uint_eq(torc_table_scan(arena, &table, 0, UINT64_MAX, visit, &pages), 0);
@@ -624,6 +624,40 @@ START_TEST(a_scan_leaves_nothing_out_while_the_table_grows_and_shrinks)
         scan_through(1000, 1000, top);
         scan_through(1000, top, 1000);
     }
+}
+END_TEST
+
+/* What one page showed. */
+struct shown {
+    size_t n;
+    uint64_t numbers[4096];
+};
+
+static void show(void *arg, uint64_t ref)
+{
+    struct shown *shown = arg;
+    ck_assert_uint_lt(shown->n, sizeof shown->numbers / sizeof shown->numbers[0]);
+    shown->numbers[shown->n++] = torc_test_record_number(arena, ref);
+}
+
+START_TEST(deleting_what_a_scan_shows_keeps_the_table_evenly_filled)
+{
+    static struct shown shown;
+    const uint64_t count = 30000;
+    for (uint64_t number = 0; number < count; number++) {
+        add(number);
+    }
+    uint64_t cursor = 0;
+    do {
+        shown.n = 0;
+        cursor = torc_table_scan(arena, &table, cursor, 5, show, &shown);
+        for (size_t i = 0; i < shown.n; i++) {
+            take(shown.numbers[i]);
+        }
+        /* Far entries make every operation walk. A few may come up in a small table. */
+        ck_assert_uint_le(table.n_far, 2);
+    } while (cursor != 0);
+    ck_assert_uint_eq(table.count, 0);
 }
 END_TEST
 
@@ -780,7 +814,7 @@ START_TEST(check_finds_what_is_wrong)
     check_fails("entry without a reference");
     *line = kept_line;
     torc_line_set_spilled(line, 3);
-    check_fails("spilled class without a guest");
+    check_fails("spilled kind without a guest");
     *line = kept_line;
     line->version = 1;
     check_fails("version is reserved");
@@ -822,6 +856,7 @@ int main(void)
     tcase_add_test(tcase, a_scan_at_rest_visits_each_entry_once);
     tcase_add_test(tcase, a_page_of_a_scan_is_as_many_homes_as_asked_for);
     tcase_add_test(tcase, any_cursor_is_safe);
+    tcase_add_test(tcase, deleting_what_a_scan_shows_keeps_the_table_evenly_filled);
     tcase_add_test(tcase, a_scan_leaves_nothing_out_while_the_table_grows_and_shrinks);
     tcase_add_test(tcase, random_choice_is_uniform_at_rest_and_in_a_stretch);
     tcase_add_test(tcase, random_choice_ends_in_a_nearly_empty_table);

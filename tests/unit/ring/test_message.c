@@ -60,6 +60,8 @@ static const struct request_vector request_vectors[] = {
     {"HSET k a 1 b \"\", tag 2", TORC_OP_HSET, 2, {0}, {"k", "a", "1", "b", ""}},
     {"PING, tag 3", TORC_OP_PING, 3, {0}, {NULL}},
     {"SELECT -1, tag 4", TORC_OP_SELECT, 4, {UINT64_MAX}, {NULL}},
+    {"HINCRBY k f -1, tag 5", TORC_OP_HINCRBY, 5, {UINT64_MAX}, {"k", "f"}},
+    {"HSCAN k 9 COUNT 5, tag 6", TORC_OP_HSCAN, 6, {9}, {"k", "COUNT", "5"}},
     {"FETCH id 5 offset 4096, tag 0", TORC_OP_FETCH, 0, {5, 4096}, {NULL}},
 };
 

@@ -44,14 +44,14 @@ static int listen_at(const char *where, int type, struct torc_listener *out_list
 
 static void expect_refused(const char *where, const char *word)
 {
-    struct torc_listener listener;
+    struct torc_listener listener = {.fd = -1};
     ck_assert_int_eq(listen_at(where, SOCK_SEQPACKET, &listener), -EINVAL);
     ck_assert_msg(strstr(why, word) != NULL, "%s", why);
 }
 
 START_TEST(a_unix_socket_has_its_mode_and_goes_when_closed)
 {
-    struct torc_listener listener;
+    struct torc_listener listener = {.fd = -1};
     struct stat st;
     (void)umask(0);
     ck_assert_int_eq(listen_at(path, SOCK_SEQPACKET, &listener), 0);
@@ -68,8 +68,8 @@ END_TEST
 
 START_TEST(a_socket_that_nobody_listens_on_is_replaced)
 {
-    struct torc_listener dead;
-    struct torc_listener listener;
+    struct torc_listener dead = {.fd = -1};
+    struct torc_listener listener = {.fd = -1};
     ck_assert_int_eq(listen_at(path, SOCK_STREAM, &dead), 0);
     ck_assert_int_eq(close(dead.fd), 0);
     ck_assert_int_eq(access(path, F_OK), 0);
@@ -82,7 +82,7 @@ START_TEST(a_living_server_is_left_alone)
 {
     static const int types[] = {SOCK_SEQPACKET, SOCK_STREAM};
     for (size_t i = 0; i < 2; i++) {
-        struct torc_listener living;
+        struct torc_listener living = {.fd = -1};
         ck_assert_int_eq(listen_at(path, types[i], &living), 0);
         expect_refused(path, "another server is listening");
         ck_assert_int_eq(access(path, F_OK), 0);
@@ -116,8 +116,8 @@ END_TEST
 
 START_TEST(a_file_that_replaced_ours_is_not_removed)
 {
-    struct torc_listener ours;
-    struct torc_listener other;
+    struct torc_listener ours = {.fd = -1};
+    struct torc_listener other = {.fd = -1};
     ck_assert_int_eq(listen_at(path, SOCK_SEQPACKET, &ours), 0);
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(listen_at(path, SOCK_SEQPACKET, &other), 0);
@@ -129,7 +129,7 @@ END_TEST
 
 START_TEST(an_unknown_group_is_refused_and_leaves_no_file)
 {
-    struct torc_listener listener;
+    struct torc_listener listener = {.fd = -1};
     struct torc_listener_unix_options options = {
         .path = path,
         .type = SOCK_STREAM,
@@ -145,7 +145,7 @@ END_TEST
 
 static int port_of(int fd)
 {
-    struct sockaddr_in address;
+    struct sockaddr_in address = {0};
     socklen_t len = sizeof address;
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &len), 0);
     return ntohs(address.sin_port);
@@ -153,8 +153,8 @@ static int port_of(int fd)
 
 START_TEST(a_tcp_port_in_use_is_named)
 {
-    struct torc_listener first;
-    struct torc_listener second;
+    struct torc_listener first = {.fd = -1};
+    struct torc_listener second = {.fd = -1};
     ck_assert_int_eq(torc_listener_tcp("127.0.0.1", 0, 4, &first, why), 0);
     int port = port_of(first.fd);
     ck_assert_int_eq(torc_listener_tcp("127.0.0.1", port, 4, &second, why), -EINVAL);
@@ -167,7 +167,7 @@ END_TEST
 
 START_TEST(addresses_are_numeric)
 {
-    struct torc_listener listener;
+    struct torc_listener listener = {.fd = -1};
     ck_assert_int_eq(torc_listener_tcp("localhost.invalid", 0, 4, &listener, why), -EINVAL);
     ck_assert_ptr_nonnull(strstr(why, "not an IPv4 or IPv6 address"));
     ck_assert_int_eq(torc_listener_tcp("*", 0, 4, &listener, why), 0);

@@ -112,6 +112,37 @@ START_TEST(resp3_has_its_own_null_map_set_and_text)
 }
 END_TEST
 
+START_TEST(rows_are_flat_in_resp2_and_nested_in_resp3)
+{
+    struct torc_sink *sink = &resp.sink;
+    for (protocol = 2; protocol <= 3; protocol++) {
+        torc_sink_rows(sink, 2);
+        for (int i = 0; i < 2; i++) {
+            torc_sink_row(sink);
+            torc_sink_item(sink, torc_slice_str("f"));
+            torc_sink_item(sink, torc_slice_str("v"));
+        }
+        expect(protocol == 2 ? "*4\r\n$1\r\nf\r\n$1\r\nv\r\n$1\r\nf\r\n$1\r\nv\r\n"
+                             : "*2\r\n*2\r\n$1\r\nf\r\n$1\r\nv\r\n*2\r\n$1\r\nf\r\n$1\r\nv\r\n");
+        torc_sink_rows(sink, 0);
+        expect("*0\r\n");
+    }
+}
+END_TEST
+
+START_TEST(a_resp_reply_is_full_once_the_output_has_failed)
+{
+    static uint8_t half[512 * 1024];
+    ck_assert_uint_eq(resp.sink.items_max, (1 << 20) / 6);
+    ck_assert_int_eq(resp.sink.too_many, TORC_FAULT_OUTPUT_TOO_LARGE);
+    ck_assert(torc_sink_reserve(&resp.sink, SIZE_MAX));
+    torc_sink_item(&resp.sink, torc_slice_of(half, sizeof half));
+    ck_assert(!torc_sink_is_full(&resp.sink));
+    torc_sink_item(&resp.sink, torc_slice_of(half, sizeof half));
+    ck_assert(torc_sink_is_full(&resp.sink));
+}
+END_TEST
+
 START_TEST(faults_have_redis_texts)
 {
     torc_sink_fault(&resp.sink, TORC_FAULT_WRONG_TYPE);
@@ -124,6 +155,39 @@ START_TEST(faults_have_redis_texts)
     torc_sink_fault_with(&resp.sink, TORC_FAULT_UNKNOWN_COMMAND, torc_slice_str("A\r\nB"),
                          torc_slice_str("'x' "));
     expect("-ERR unknown command 'A  B', with args beginning with: 'x' \r\n");
+}
+END_TEST
+
+START_TEST(what_waits_in_many_blocks_comes_out_in_order_without_being_copied_again)
+{
+    torc_output_init(&output, (size_t)64 << 20);
+    uint8_t part[5000];
+    uint64_t written = 0;
+    uint64_t read = 0;
+    for (unsigned i = 0; i < 800; i++) {
+        for (size_t k = 0; k < sizeof part; k++) {
+            part[k] = (uint8_t)((written + k) * 31 >> 3);
+        }
+        torc_output_append(&output, part, sizeof part);
+        written += sizeof part;
+    }
+    ck_assert(!output.failed);
+    ck_assert_uint_eq(torc_output_pending(&output), written);
+    ck_assert_uint_gt(output.queued, 2 * TORC_OUTPUT_BLOCK_BYTES);
+    ck_assert_uint_le(torc_output_bytes(&output), written + 3 * TORC_OUTPUT_BLOCK_BYTES);
+    while (torc_output_pending(&output) != 0) {
+        struct torc_slice front = torc_output_front(&output);
+        size_t n = front.len < 7777 ? front.len : 7777;
+        unsigned n_other = 0;
+        for (size_t k = 0; k < n; k++) {
+            n_other += front.data[k] != (uint8_t)((read + k) * 31 >> 3);
+        }
+        ck_assert_uint_eq(n_other, 0);
+        torc_output_consume(&output, n);
+        read += n;
+    }
+    ck_assert_uint_eq(read, written);
+    ck_assert_uint_eq(output.queued_cap, 0);
 }
 END_TEST
 
@@ -216,7 +280,7 @@ static struct torc_reply decode(void)
 
 static struct torc_sink *start(void)
 {
-    torc_ring_sink_init(&ring, message, sizeof message, TORC_OP_HGET, 77);
+    torc_ring_sink_init(&ring, NULL, 1 << 20, message, sizeof message, TORC_OP_HGET, 77);
     return &ring.sink;
 }
 
@@ -261,6 +325,54 @@ START_TEST(collections_are_written_as_ring_messages)
 }
 END_TEST
 
+START_TEST(rows_are_pairs_on_the_ring)
+{
+    struct torc_sink *sink = start();
+    torc_sink_rows(sink, 1);
+    torc_sink_row(sink);
+    torc_sink_item(sink, torc_slice_str("f"));
+    torc_sink_item(sink, torc_slice_str("v"));
+    struct torc_reply reply = decode();
+    ck_assert_int_eq(reply.kind, TORC_REPLY_PAIRS);
+    ck_assert_uint_eq(reply.count, 2);
+}
+END_TEST
+
+START_TEST(a_ring_reply_is_full_above_its_limit_and_room_is_asked_for)
+{
+    torc_ring_sink_init(&ring, NULL, 100, message, 50, TORC_OP_HGET, 77);
+    struct torc_sink *sink = &ring.sink;
+    ck_assert_uint_eq(sink->items_max, 25);
+    ck_assert_int_eq(sink->too_many, TORC_FAULT_REPLY_TOO_LARGE);
+    ck_assert(torc_sink_reserve(sink, 50 - 9));
+    ck_assert(!ring.writer.overflow);
+    ck_assert(!torc_sink_reserve(sink, 50 - 8));
+    ck_assert(ring.writer.overflow && ring.was_asked);
+    ck_assert_uint_eq(ring.writer.need, 51);
+
+    torc_ring_sink_init(&ring, NULL, 100, message, 50, TORC_OP_HGET, 77);
+    torc_sink_array(sink, 4); /* 12 bytes and 16 of ends */
+    torc_sink_item(sink, torc_slice_of(message, 40));
+    ck_assert(ring.writer.overflow);
+    ck_assert(!torc_sink_is_full(sink));
+    torc_sink_item(sink, torc_slice_of(message, 33));
+    ck_assert(torc_sink_is_full(sink));
+}
+END_TEST
+
+START_TEST(the_size_of_a_byte_string_reply_is_known_before)
+{
+    static uint8_t large[70000];
+    static const size_t lengths[] = {0, 1, 255, 256, 65535, 65536};
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        struct torc_reply_writer w;
+        torc_reply_begin(&w, NULL, 0, TORC_OP_HGET, 1);
+        torc_reply_bytes(&w, torc_slice_of(large, lengths[i]));
+        ck_assert_uint_eq(torc_reply_bytes_size(lengths[i]), w.need);
+    }
+}
+END_TEST
+
 START_TEST(faults_have_the_same_text_on_the_ring_and_a_status)
 {
     torc_sink_fault(start(), TORC_FAULT_WRONG_TYPE);
@@ -282,13 +394,19 @@ int main(void)
     tcase_add_test(tcase, integers_of_every_width_are_written);
     tcase_add_test(tcase, collections_are_flat_in_resp2);
     tcase_add_test(tcase, resp3_has_its_own_null_map_set_and_text);
+    tcase_add_test(tcase, rows_are_flat_in_resp2_and_nested_in_resp3);
+    tcase_add_test(tcase, a_resp_reply_is_full_once_the_output_has_failed);
     tcase_add_test(tcase, faults_have_redis_texts);
+    tcase_add_test(tcase, what_waits_in_many_blocks_comes_out_in_order_without_being_copied_again);
     tcase_add_test(tcase, every_fault_has_a_text_that_is_one_line_and_a_status);
     tcase_add_test(tcase, errors_of_the_hash_layer_have_their_faults);
     tcase_add_test(tcase, the_output_grows_moves_and_keeps_its_bytes);
     tcase_add_test(tcase, the_output_fails_for_good_above_its_limit);
     tcase_add_test(tcase, scalars_are_written_as_ring_messages);
     tcase_add_test(tcase, collections_are_written_as_ring_messages);
+    tcase_add_test(tcase, rows_are_pairs_on_the_ring);
+    tcase_add_test(tcase, a_ring_reply_is_full_above_its_limit_and_room_is_asked_for);
+    tcase_add_test(tcase, the_size_of_a_byte_string_reply_is_known_before);
     tcase_add_test(tcase, faults_have_the_same_text_on_the_ring_and_a_status);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

@@ -237,6 +237,20 @@ START_TEST(a_port_of_this_host_is_an_address_too)
 }
 END_TEST
 
+START_TEST(a_number_beyond_the_ports_is_not_a_port)
+{
+    static const char *const bad[] = {
+        "0",           "65536",      "71915",         "4294967376",      "-1", "+80", "127.0.0.1:0",
+        "[::1]:65536", "localhost:", "127.0.0.1: 80", "127.0.0.1:65536", ""};
+    struct torc_resp_client *none = NULL;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ck_assert_int_eq(torc_resp_client_open(bad[i], &none, error), -EINVAL);
+        ck_assert_msg(strstr(error, "not a port") != NULL, "'%s': %s", bad[i], error);
+    }
+    ck_assert_ptr_null(none);
+}
+END_TEST
+
 START_TEST(what_cannot_be_reached_says_why)
 {
     struct torc_resp_client *none = NULL;
@@ -270,6 +284,7 @@ int main(void)
     tcase_add_test(tcase, a_server_that_does_not_read_fills_the_queue_and_loses_nothing);
     tcase_add_test(tcase, a_large_reply_arrives_whole);
     tcase_add_test(tcase, a_port_of_this_host_is_an_address_too);
+    tcase_add_test(tcase, a_number_beyond_the_ports_is_not_a_port);
     tcase_add_test(tcase, what_cannot_be_reached_says_why);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

@@ -47,7 +47,7 @@ static void feed(const char *input, size_t len, const size_t *cuts, size_t n_cut
     bool is_over = false;
     memset(o, 0, sizeof *o);
     for (size_t k = 0; k <= n_cuts && !is_over; k++) {
-        size_t end = k < n_cuts ? cuts[k] : len;
+        size_t end = cuts != NULL && k < n_cuts ? cuts[k] : len;
         uint8_t *bytes = malloc(n_pending + (end - at) + 1);
         ck_assert_ptr_nonnull(bytes);
         if (n_pending != 0) {

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -222,7 +223,39 @@ START_TEST(every_op_is_served)
     consume(a);
     ck_assert_int_gt(CALL(a, TORC_OP_COMMAND, S("COUNT")).integer, 20);
     consume(a);
+    expect_integer(a, CALL(a, TORC_OP_HSETNX, S("h"), S("a"), S("x")), 0);
+    ck_assert_int_eq(CALL(a, TORC_OP_HMSET, S("h"), S("n"), S("5")).kind, TORC_REPLY_OK);
+    consume(a);
+    static const uint64_t minus_7[TORC_MESSAGE_NUMBERS] = {(uint64_t)-7};
+    submit(a, TORC_OP_HINCRBY, minus_7, (const struct torc_slice[]){S("h"), S("n")}, 2);
+    expect_integer(a, collect(a), -2);
+    expect_bytes(a, CALL(a, TORC_OP_HINCRBYFLOAT, S("h"), S("n"), S("0.5")), "-1.5");
+    expect_integer(a, CALL(a, TORC_OP_HSTRLEN, S("h"), S("n")), 4);
+    ck_assert_uint_eq(CALL(a, TORC_OP_HKEYS, S("h")).count, 3);
+    consume(a);
+    ck_assert_uint_eq(CALL(a, TORC_OP_HVALS, S("h")).count, 3);
+    consume(a);
+    ck_assert_uint_eq(CALL(a, TORC_OP_HSCAN, S("h"), S("NOVALUES")).count, 3);
+    consume(a);
+    ck_assert_int_eq(CALL(a, TORC_OP_HRANDFIELD, S("h")).kind, TORC_REPLY_BYTES);
+    consume(a);
+    ck_assert_uint_eq(CALL(a, TORC_OP_HRANDFIELD, S("h"), S("-9"), S("withvalues")).count, 18);
+    consume(a);
+    expect_integer(a, CALL(a, TORC_OP_TOUCH, S("h"), S("x")), 1);
+    expect_bytes(a, call(a, TORC_OP_RANDOMKEY, NULL, 0), "h");
+    ck_assert_uint_eq(CALL(a, TORC_OP_KEYS, S("*")).count, 1);
+    consume(a);
+    ck_assert_uint_eq(call(a, TORC_OP_TIME, NULL, 0).count, 2);
+    consume(a);
+    ck_assert_uint_eq(CALL(a, TORC_OP_CONFIG_GET, S("maxmemory"), S("save")).count, 4);
+    consume(a);
+    ck_assert_int_eq(call(a, TORC_OP_CONFIG_RESETSTAT, NULL, 0).kind, TORC_REPLY_OK);
+    consume(a);
+    expect_integer(a, CALL(a, TORC_OP_UNLINK, S("x")), 0);
     expect_integer(a, CALL(a, TORC_OP_HDEL, S("h"), S("a"), S("zz")), 1);
+    ck_assert_int_eq(call(a, TORC_OP_FLUSHDB, NULL, 0).kind, TORC_REPLY_OK);
+    consume(a);
+    expect_integer(a, CALL(a, TORC_OP_HSET, S("h"), S("a"), S("1")), 1);
     expect_integer(a, CALL(a, TORC_OP_DEL, S("h"), S("x")), 1);
     ck_assert_int_eq(CALL(a, TORC_OP_FLUSHALL, S("ASYNC")).kind, TORC_REPLY_OK);
     consume(a);
@@ -258,17 +291,17 @@ START_TEST(malformed_requests_are_answered_and_the_session_stays)
     start();
     struct torc_attachment *a = attach();
     static const struct {
-        uint8_t bytes[12];
         size_t len;
         enum torc_wire_status status;
+        uint8_t bytes[12];
     } cases[] = {
-        {{200, 0, 0, 0, 9, 0, 0, 0}, 8, TORC_WIRE_UNKNOWN_OP},
-        {{TORC_OP_HGET, 0, 0, 0, 9, 0, 0, 0}, 8, TORC_WIRE_BAD_REQUEST},
-        {{TORC_OP_HGET, 0, 0, 0, 9, 0, 0, 0, 200, 'k'}, 10, TORC_WIRE_BAD_REQUEST},
-        {{TORC_OP_HLEN, 0, 0, 0, 9, 0, 0, 0, 1, 'k', 'x'}, 11, TORC_WIRE_BAD_REQUEST},
-        {{TORC_OP_HLEN, 3, 0, 0, 9, 0, 0, 0, 1, 'k'}, 10, TORC_WIRE_BAD_REQUEST},
-        {{0, 0, 0, 0, 9, 0, 0, 0}, 8, TORC_WIRE_UNKNOWN_OP},
-        {{TORC_OP_DEL, 0, 0, 0, 9, 0, 0, 0, 255, 255, 255, 255}, 12, TORC_WIRE_BAD_REQUEST},
+        {8, TORC_WIRE_UNKNOWN_OP, {200, 0, 0, 0, 9, 0, 0, 0}},
+        {8, TORC_WIRE_BAD_REQUEST, {TORC_OP_HGET, 0, 0, 0, 9, 0, 0, 0}},
+        {10, TORC_WIRE_BAD_REQUEST, {TORC_OP_HGET, 0, 0, 0, 9, 0, 0, 0, 200, 'k'}},
+        {11, TORC_WIRE_BAD_REQUEST, {TORC_OP_HLEN, 0, 0, 0, 9, 0, 0, 0, 1, 'k', 'x'}},
+        {10, TORC_WIRE_BAD_REQUEST, {TORC_OP_HLEN, 3, 0, 0, 9, 0, 0, 0, 1, 'k'}},
+        {8, TORC_WIRE_UNKNOWN_OP, {0, 0, 0, 0, 9, 0, 0, 0}},
+        {12, TORC_WIRE_BAD_REQUEST, {TORC_OP_DEL, 0, 0, 0, 9, 0, 0, 0, 255, 255, 255, 255}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int error = 0;
@@ -391,6 +424,43 @@ START_TEST(a_client_that_takes_no_replies_stalls_alone)
         struct torc_reply reply = collect(slow);
         ck_assert_uint_eq(reply.bytes.len, sizeof value);
         consume(slow);
+    }
+    torc_attachment_close(slow);
+    torc_attachment_close(other);
+}
+END_TEST
+
+/* Sums of a thousand digits fill the reply area, longer ones are fetched in parts: most requests
+ * wait for room, and are looked at many times. Each must add once. */
+START_TEST(an_increment_whose_reply_waits_for_room_adds_once)
+{
+    enum { N = 32 };
+    /* Powers of two, so that sums are exact. */
+    static const char *const increments[] = {"0x1p2990", "0x1p13290"};
+    start();
+    struct torc_attachment *slow = attach_with(64, 4096);
+    struct torc_attachment *other = attach();
+    for (size_t s = 0; s < 2; s++) {
+        uint64_t stalls = info(other, "ring_stalls");
+        (void)CALL(other, TORC_OP_HSET, S("h"), S("f"), S("0"));
+        consume(other);
+        for (int i = 0; i < N; i++) {
+            const struct torc_slice strings[] = {S("h"), S("f"), S(increments[s])};
+            submit(slow, TORC_OP_HINCRBYFLOAT, NULL, strings, 3);
+        }
+        uint64_t end = deadline();
+        while (info(other, "ring_stalls") == stalls) {
+            ck_assert(torc_clock_monotonic_ns() < end);
+        }
+        for (int i = 0; i < N; i++) {
+            struct torc_reply reply = collect(slow);
+            ck_assert_int_eq(reply.kind, TORC_REPLY_BYTES);
+            char sum[5000] = "";
+            ck_assert_uint_lt(reply.bytes.len, sizeof sum);
+            memcpy(sum, reply.bytes.data, reply.bytes.len);
+            ck_assert(strtold(sum, NULL) == (i + 1) * strtold(increments[s], NULL));
+            consume(slow);
+        }
     }
     torc_attachment_close(slow);
     torc_attachment_close(other);
@@ -566,35 +636,97 @@ START_TEST(quotas_of_sessions_hold)
 }
 END_TEST
 
-START_TEST(talk_on_the_control_socket_of_a_session_ends_it)
+/* A client that does the handshake by hand, and maps nothing but the exchange. */
+struct raw_client {
+    int socket;
+    int doorbell;
+    struct torc_slot *slots;
+    unsigned slots_log2;
+};
+
+static struct raw_client attach_raw(void)
 {
-    start();
-    struct torc_attachment *a = attach();
-    int fd = open_control();
     struct torc_hello hello = {
         .magic = TORC_HANDSHAKE_MAGIC,
         .type = TORC_HELLO,
         .version_min = 1,
         .version_max = 1,
     };
-    struct torc_welcome welcome;
     struct torc_handshake_mark mark = torc_handshake_mark(TORC_MAPPED);
+    struct raw_client client = {.socket = open_control()};
+    struct torc_welcome welcome;
     int fds[TORC_SESSION_FDS];
     size_t len;
-    ck_assert_int_eq(torc_handshake_send(fd, &hello, sizeof hello, NULL, 0), 0);
-    int rc = torc_handshake_receive(fd, &welcome, sizeof welcome, fds, TORC_SESSION_FDS, &len);
+    ck_assert_int_eq(torc_handshake_send(client.socket, &hello, sizeof hello, NULL, 0), 0);
+    int rc = torc_handshake_receive(client.socket, &welcome, sizeof welcome, fds, TORC_SESSION_FDS,
+                                    &len);
     ck_assert_int_eq(rc, 0);
+    client.slots_log2 = torc_log2_floor(welcome.slots);
+    client.slots = mmap(NULL, torc_exchange_map_bytes(welcome.slots), PROT_READ | PROT_WRITE,
+                        MAP_SHARED, fds[TORC_FD_EXCHANGE], 0);
+    ck_assert_ptr_ne(client.slots, MAP_FAILED);
+    client.doorbell = fds[TORC_FD_DOORBELL];
     for (int i = 0; i < TORC_SESSION_FDS; i++) {
-        ck_assert_int_eq(close(fds[i]), 0);
+        ck_assert(i == TORC_FD_DOORBELL || close(fds[i]) == 0);
     }
-    ck_assert_int_eq(torc_handshake_send(fd, &mark, sizeof mark, NULL, 0), 0);
-    ck_assert_int_eq(torc_handshake_receive(fd, &mark, sizeof mark, fds, 0, &len), 0);
+    ck_assert_int_eq(torc_handshake_send(client.socket, &mark, sizeof mark, NULL, 0), 0);
+    ck_assert_int_eq(torc_handshake_receive(client.socket, &mark, sizeof mark, fds, 0, &len), 0);
     ck_assert(torc_handshake_is_mark(&mark, len, TORC_READY));
+    return client;
+}
+
+static void ring_doorbell(const struct raw_client *client)
+{
+    static const uint64_t one = 1;
+    ck_assert_int_eq(write(client->doorbell, &one, sizeof one), sizeof one);
+}
+
+static void detach_raw(struct raw_client *client)
+{
+    size_t bytes = torc_exchange_map_bytes(1u << client->slots_log2);
+    ck_assert_int_eq(munmap(client->slots, bytes), 0);
+    ck_assert_int_eq(close(client->doorbell), 0);
+    ck_assert_int_eq(close(client->socket), 0);
+}
+
+START_TEST(talk_on_the_control_socket_of_a_session_ends_it)
+{
+    start();
+    struct torc_attachment *a = attach();
+    struct raw_client client = attach_raw();
+    char byte;
     wait_for(a, "ring_sessions", 2);
-    ck_assert_int_eq(send(fd, "x", 1, MSG_NOSIGNAL), 1);
-    ck_assert_int_le(recv(fd, &mark, sizeof mark, 0), 0);
-    ck_assert_int_eq(close(fd), 0);
+    ck_assert_int_eq(send(client.socket, "x", 1, MSG_NOSIGNAL), 1);
+    ck_assert_int_le(recv(client.socket, &byte, 1, 0), 0);
     wait_for(a, "ring_sessions", 1);
+    detach_raw(&client);
+    torc_attachment_close(a);
+}
+END_TEST
+
+/* What no honest client writes: the session ends, nobody else notices. */
+START_TEST(a_client_that_breaks_a_rule_of_the_ring_is_cut)
+{
+    start();
+    struct torc_attachment *a = attach();
+    for (int i = 0; i < 4; i++) {
+        struct raw_client client = attach_raw();
+        uint32_t turn = torc_turn_request(0, client.slots_log2);
+        uint64_t controls[4];
+        controls[0] = torc_control_make(turn, 4000, TORC_SLOT_INLINE);            /* too long */
+        controls[1] = torc_control_make(turn, 20, TORC_SLOT_INLINE) ^ 1ull << 60; /* check bits */
+        controls[2] = torc_control_make(turn, 20, (enum torc_slot_kind)77);
+        controls[3] = torc_control_make(turn, 8, TORC_SLOT_AREA); /* descriptor outside */
+        memset(client.slots[0].message, 0xff, sizeof client.slots[0].message);
+        atomic_store(&client.slots[0].control, controls[i]);
+        ring_doorbell(&client);
+        char byte;
+        ck_assert_int_le(recv(client.socket, &byte, 1, 0), 0);
+        expect_bytes(a, CALL(a, TORC_OP_ECHO, S("x")), "x");
+        wait_for(a, "ring_sessions_dropped", (uint64_t)i + 1);
+        wait_for(a, "ring_sessions", 1);
+        detach_raw(&client);
+    }
     torc_attachment_close(a);
 }
 END_TEST
@@ -650,37 +782,17 @@ START_TEST(a_doorbell_that_rings_for_nothing_is_muted)
 {
     start();
     struct torc_attachment *a = attach();
-    int fd = open_control();
-    struct torc_hello hello = {
-        .magic = TORC_HANDSHAKE_MAGIC,
-        .type = TORC_HELLO,
-        .version_min = 1,
-        .version_max = 1,
-    };
-    struct torc_welcome welcome;
-    struct torc_handshake_mark mark = torc_handshake_mark(TORC_MAPPED);
-    int fds[TORC_SESSION_FDS];
-    size_t len;
-    ck_assert_int_eq(torc_handshake_send(fd, &hello, sizeof hello, NULL, 0), 0);
-    int rc = torc_handshake_receive(fd, &welcome, sizeof welcome, fds, TORC_SESSION_FDS, &len);
-    ck_assert_int_eq(rc, 0);
-    ck_assert_int_eq(torc_handshake_send(fd, &mark, sizeof mark, NULL, 0), 0);
-    ck_assert_int_eq(torc_handshake_receive(fd, &mark, sizeof mark, fds, 0, &len), 0);
-    wait_for(a, "ring_sessions", 2);
+    struct raw_client client = attach_raw();
     uint64_t end = deadline();
     while (info(a, "ring_doorbells_muted") == 0) {
-        static const uint64_t one = 1;
         uint64_t burst_end = torc_clock_monotonic_ns() + 300000000u;
         while (torc_clock_monotonic_ns() < burst_end) {
-            ck_assert_int_eq(write(fds[TORC_FD_DOORBELL], &one, sizeof one), sizeof one);
+            ring_doorbell(&client);
         }
         ck_assert(torc_clock_monotonic_ns() < end);
     }
-    for (int i = 0; i < TORC_SESSION_FDS; i++) {
-        ck_assert_int_eq(close(fds[i]), 0);
-    }
     expect_bytes(a, CALL(a, TORC_OP_ECHO, S("x")), "x");
-    ck_assert_int_eq(close(fd), 0);
+    detach_raw(&client);
     wait_for(a, "ring_sessions", 1);
     torc_attachment_close(a);
 }
@@ -751,12 +863,14 @@ int main(void)
     tcase_add_test(tcase, values_of_every_size_go_in_and_out);
     tcase_add_test(tcase, a_reply_above_the_cap_is_an_error_and_the_session_stays);
     tcase_add_test(tcase, a_client_that_takes_no_replies_stalls_alone);
+    tcase_add_test(tcase, an_increment_whose_reply_waits_for_room_adds_once);
     tcase_add_test(tcase, a_client_that_stalls_for_too_long_is_cut);
     tcase_add_test(tcase, sessions_leave_nothing_behind);
     tcase_add_test(tcase, bad_handshakes_are_refused_with_a_reason);
     tcase_add_test(tcase, a_handshake_that_stops_half_way_is_given_up);
     tcase_add_test(tcase, quotas_of_sessions_hold);
     tcase_add_test(tcase, talk_on_the_control_socket_of_a_session_ends_it);
+    tcase_add_test(tcase, a_client_that_breaks_a_rule_of_the_ring_is_cut);
     tcase_add_test(tcase, a_sleeping_poller_is_woken);
     tcase_add_test(tcase, the_server_stops_while_clients_are_attached);
     tcase_add_test(tcase, a_doorbell_that_rings_for_nothing_is_muted);
