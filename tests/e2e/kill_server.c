@@ -29,7 +29,7 @@
 #define WRITERS       2
 #define KEYS          64
 #define FIELDS        64
-#define WAIT_LIMIT_NS 20000000000ull
+#define WAIT_LIMIT_NS 60000000000ull
 #define NS_PER_MS     1000000ull
 
 /* What one writer knows of one field: the value acknowledged last, and the one sent but not
