@@ -23,7 +23,7 @@
  * across it, so there is no rehash pause, the lines that are there are always well filled, and a
  * stretch is over before the next one is due. Shrinking is the same walk upwards.
  *
- * A SCAN cursor is a hash value: it means the same place after growth and shrinking.
+ * A SCAN cursor names a range of hashes: it means the same entries after growth and shrinking.
  *
  * Threads: the arena's owner. The struct lives in the arena.
  */
