@@ -361,7 +361,8 @@ int torc_settings_check_all(const struct torc_settings *settings,
                             void (*problem)(void *arg, const char *text), void *arg,
                             char why[TORC_OPTION_ERROR_BYTES])
 {
-    struct refusals refusals = {.first = why, .problem = problem, .arg = arg};
+    struct refusals refusals = {.problem = problem, .arg = arg};
+    refusals.first = why;
     check_pollers(settings, &refusals);
     check_memory(settings, &refusals);
     check_clients(settings, &refusals);

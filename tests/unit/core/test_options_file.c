@@ -209,19 +209,16 @@ END_TEST
 START_TEST(the_number_of_included_files_is_bounded)
 {
     /* Each level includes the next 16 times: 16^6 files without a limit. */
-    static char text[16 * 12 + 1];
-    for (size_t i = 0; i < 16; i++) {
-        memcpy(text + i * 12, "include zzz\n", 12);
-    }
     struct memory_file list[7];
-    static char texts[7][sizeof text];
-    static const char *const names[] = {"000", "001", "002", "003", "004", "005", "006"};
+    static char texts[7][16 * 10 + 1];
+    static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6"};
     for (size_t level = 0; level < 7; level++) {
-        memcpy(texts[level], text, sizeof text);
+        list[level] = (struct memory_file){names[level], texts[level]};
+        size_t len = 0;
         for (size_t i = 0; level < 6 && i < 16; i++) {
-            memcpy(texts[level] + i * 12 + 8, names[level + 1], 3);
+            len += (size_t)snprintf(texts[level] + len, sizeof texts[level] - len, "include %s\n",
+                                    names[level + 1]);
         }
-        list[level] = (struct memory_file){names[level], level < 6 ? texts[level] : ""};
     }
     ck_assert_int_eq(READ(list), -EINVAL);
     ck_assert_ptr_nonnull(strstr(error, "include: more than 256 files in all"));
