@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Three parts: values (text to a checked value, and back), names (look-up and suggestions), and the
- * file grammar. A file is gone through twice: the first pass only checks, the second stores, so
- * that a fault in the last line leaves the settings alone.
+ * Two parts: values (text to a checked value, and back), and names (look-up and suggestions).
  */
-#include "core/options.h"
+#include "core/options_private.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
-
-/* How much of a name, value or path an error text shows. */
-#define SHOWN_BYTES      40
-#define SHOWN_PATH_BYTES 100
 
 /* Longer names get no suggestion. */
 #define NAME_BYTES 64
@@ -31,9 +25,7 @@ union value {
     } text;
 };
 
-static int fail(char *error, int code, const char *format, ...) TORC_PRINTF(3, 4);
-
-static int fail(char *error, int code, const char *format, ...)
+int torc_options_fail(char *error, int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -42,16 +34,11 @@ static int fail(char *error, int code, const char *format, ...)
     return code;
 }
 
-struct shown {
-    char text[SHOWN_BYTES + sizeof "..."];
-};
-
-/* `text` as it may stand in a message: short, and free of what could upset a terminal. */
-static struct shown show(const char *text)
+struct torc_options_shown torc_options_show(const char *text)
 {
-    struct shown shown;
+    struct torc_options_shown shown;
     size_t n = 0;
-    for (; n < SHOWN_BYTES && text[n] != '\0'; n++) {
+    for (; n < TORC_OPTIONS_SHOWN_BYTES && text[n] != '\0'; n++) {
         unsigned char c = (unsigned char)text[n];
         shown.text[n] = (char)(c < 0x20 || c == 0x7f ? '?' : c);
     }
@@ -122,8 +109,8 @@ static int parse_bool(const struct torc_option *option, const char *text, bool *
 {
     bool yes = strcasecmp(text, "yes") == 0;
     if (!yes && strcasecmp(text, "no") != 0) {
-        return fail(error, -EINVAL, "%s: '%s' is neither yes nor no", option->name,
-                    show(text).text);
+        return torc_options_fail(error, -EINVAL, "%s: '%s' is neither yes nor no", option->name,
+                                 torc_options_show(text).text);
     }
     *out = yes;
     return 0;
@@ -143,7 +130,8 @@ static int parse_word(const struct torc_option *option, const char *text, int *o
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
                                  option->words[i]);
     }
-    return fail(error, -EINVAL, "%s: '%s' is none of: %s", option->name, show(text).text, list);
+    return torc_options_fail(error, -EINVAL, "%s: '%s' is none of: %s", option->name,
+                             torc_options_show(text).text, list);
 }
 
 static int parse_value(const struct torc_option *option, const char *text, union value *out,
@@ -155,15 +143,16 @@ static int parse_value(const struct torc_option *option, const char *text, union
     case TORC_OPTION_INT:
         if (!parse_integer(text, &out->integer) || out->integer < option->min ||
             out->integer > option->max) {
-            return fail(error, -EINVAL,
-                        "%s: '%s' is not a whole number from %" PRId64 " to %" PRId64, option->name,
-                        show(text).text, option->min, option->max);
+            return torc_options_fail(
+                error, -EINVAL, "%s: '%s' is not a whole number from %" PRId64 " to %" PRId64,
+                option->name, torc_options_show(text).text, option->min, option->max);
         }
         return 0;
     case TORC_OPTION_BYTES:
         if (torc_options_parse_bytes(text, &out->bytes) != 0) {
-            return fail(error, -EINVAL, "%s: '%s' is not a size such as 4096, 64kb, 16mb or 2gb",
-                        option->name, show(text).text);
+            return torc_options_fail(error, -EINVAL,
+                                     "%s: '%s' is not a size such as 4096, 64kb, 16mb or 2gb",
+                                     option->name, torc_options_show(text).text);
         }
         return 0;
     case TORC_OPTION_ENUM:
@@ -172,12 +161,12 @@ static int parse_value(const struct torc_option *option, const char *text, union
         out->text.data = text;
         out->text.len = strlen(text);
         if (out->text.len >= option->size) {
-            return fail(error, -EINVAL, "%s: the text has %zu bytes, at most %zu fit", option->name,
-                        out->text.len, option->size - 1);
+            return torc_options_fail(error, -EINVAL, "%s: the text has %zu bytes, at most %zu fit",
+                                     option->name, out->text.len, option->size - 1);
         }
         return 0;
     }
-    return fail(error, -EINVAL, "%s: unknown kind of option", option->name);
+    return torc_options_fail(error, -EINVAL, "%s: unknown kind of option", option->name);
 }
 
 static void store_value(const struct torc_option *option, void *settings, const union value *value)
@@ -202,6 +191,35 @@ static void store_value(const struct torc_option *option, void *settings, const 
         at[value->text.len] = '\0';
         break;
     }
+}
+
+static size_t value_bytes(const struct torc_option *option)
+{
+    switch (option->kind) {
+    case TORC_OPTION_BOOL:
+        return sizeof(bool);
+    case TORC_OPTION_INT:
+        return sizeof(int64_t);
+    case TORC_OPTION_BYTES:
+        return sizeof(uint64_t);
+    case TORC_OPTION_ENUM:
+        return sizeof(int);
+    case TORC_OPTION_TEXT:
+        break;
+    }
+    return option->size;
+}
+
+size_t torc_options_extent(const struct torc_option_table *options)
+{
+    size_t extent = 0;
+    for (size_t i = 0; i < options->n; i++) {
+        const struct torc_option *option = &options->table[i];
+        if (option->alias_of == NULL) {
+            extent = torc_max_u64(extent, option->offset + value_bytes(option));
+        }
+    }
+    return extent;
 }
 
 /* The text of a stored value; numbers are written into `buffer`. */
@@ -361,8 +379,9 @@ static int check_setting(const struct torc_option_table *options, const char *na
     if (option == NULL) {
         const char *meant = suggestion(options, name);
         bool found = meant != NULL;
-        (void)fail(error, -ENOENT, "unknown option '%s'%s%s%s", show(name).text,
-                   found ? ", did you mean '" : "", found ? meant : "", found ? "'?" : "");
+        (void)torc_options_fail(error, -ENOENT, "unknown option '%s'%s%s%s",
+                                torc_options_show(name).text, found ? ", did you mean '" : "",
+                                found ? meant : "", found ? "'?" : "");
         return -ENOENT;
     }
     *out_option = option;
@@ -396,214 +415,4 @@ int torc_options_get(const struct torc_option_table *options, const void *settin
     }
     memcpy(out, text, len + 1);
     return 0;
-}
-
-/* --- file grammar --- */
-
-/* What is left of one line. */
-struct line {
-    const char *p;
-    const char *end;
-};
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
-}
-
-static void skip_blanks(struct line *line)
-{
-    while (line->p < line->end && is_blank(*line->p)) {
-        line->p++;
-    }
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    int low = lower(c);
-    return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-}
-
-/* The byte behind a backslash in double quotes; line->p stands on the letter. -1: no such escape.
- */
-static int read_escape(struct line *line)
-{
-    static const char letters[] = "nrtba\"\\";
-    static const char bytes[] = "\n\r\t\b\a\"\\";
-    char letter = *line->p++;
-    if (letter == 'x') {
-        int high = line->end - line->p >= 2 ? hex_digit(line->p[0]) : -1;
-        int low = high >= 0 ? hex_digit(line->p[1]) : -1;
-        line->p += low >= 0 ? 2 : 0;
-        return low >= 0 ? high * 16 + low : -1;
-    }
-    const char *found = letter != '\0' ? strchr(letters, letter) : NULL;
-    return found != NULL ? (unsigned char)bytes[found - letters] : -1;
-}
-
-/* A word being put together. */
-struct word {
-    char text[TORC_OPTION_VALUE_BYTES];
-    size_t len;
-};
-
-/* The next byte of a quoted part; line->p stands on it. 0 and the byte, or a text for the error. */
-static const char *read_quoted_byte(struct line *line, char quote, char *out)
-{
-    char c = *line->p++;
-    if (c == '\\' && line->p < line->end) {
-        if (quote == '"') {
-            int byte = read_escape(line);
-            if (byte < 0) {
-                return "unknown escape in quotes, known are \\n \\r \\t \\b \\a \\xHH \\\" \\\\";
-            }
-            c = (char)byte;
-        } else if (*line->p == '\'') {
-            c = *line->p++;
-        }
-    }
-    *out = c;
-    return NULL;
-}
-
-/* Take the next word off the line, quotes undone. NULL, or what is wrong with it. */
-static const char *read_word(struct line *line, struct word *word)
-{
-    char quote = '\0';
-    word->len = 0;
-    while (line->p < line->end && (quote != '\0' || !is_blank(*line->p))) {
-        char c = *line->p;
-        if (quote != '\0' && c == quote) {
-            line->p++;
-            if (line->p < line->end && !is_blank(*line->p)) {
-                return "text behind a closing quote";
-            }
-            quote = '\0';
-            break;
-        }
-        if (quote == '\0' && (c == '"' || c == '\'')) {
-            quote = c;
-            line->p++;
-            continue;
-        }
-        if (quote == '\0') {
-            line->p++;
-        } else {
-            const char *problem = read_quoted_byte(line, quote, &c);
-            if (problem != NULL) {
-                return problem;
-            }
-        }
-        if (c == '\0') {
-            return "NUL byte";
-        }
-        if (word->len + 1 >= sizeof word->text) {
-            return "word too long";
-        }
-        word->text[word->len++] = c;
-    }
-    word->text[word->len] = '\0';
-    return quote == '\0' ? NULL : "quote without an end";
-}
-
-/* One line: 0 when it is blank, a comment, or a setting that holds (stored if `settings` is not
- * NULL). Else -EINVAL and a message without its place. */
-static int parse_line(const struct torc_option_table *options, void *settings, struct line line,
-                      char *error)
-{
-    skip_blanks(&line);
-    if (line.p == line.end || *line.p == '#') {
-        return 0;
-    }
-    struct word name;
-    struct word value;
-    const char *problem = read_word(&line, &name);
-    skip_blanks(&line);
-    if (problem == NULL && line.p == line.end) {
-        return fail(error, -EINVAL, "'%s' has no value", show(name.text).text);
-    }
-    if (problem == NULL) {
-        problem = read_word(&line, &value);
-        skip_blanks(&line);
-    }
-    if (problem == NULL && line.p != line.end) {
-        problem = "more than one value (quote a value with blanks; a comment has its own line)";
-    }
-    if (problem != NULL) {
-        return fail(error, -EINVAL, "%s", problem);
-    }
-    const struct torc_option *option = NULL;
-    union value checked;
-    if (check_setting(options, name.text, value.text, &option, &checked, error) != 0) {
-        return -EINVAL;
-    }
-    if (settings != NULL) {
-        store_value(option, settings, &checked);
-    }
-    return 0;
-}
-
-/* The end of a long path says more than its start. */
-static const char *shown_path(const char *path)
-{
-    size_t len = strlen(path);
-    return len <= SHOWN_PATH_BYTES ? path : path + (len - SHOWN_PATH_BYTES);
-}
-
-static int parse_lines(const struct torc_option_table *options, void *settings, const char *path,
-                       const char *text, size_t len, char *error)
-{
-    size_t number = 1;
-    for (size_t at = 0; at < len; number++) {
-        const char *newline = memchr(text + at, '\n', len - at);
-        size_t end = newline != NULL ? (size_t)(newline - text) : len;
-        char problem[TORC_OPTION_ERROR_BYTES];
-        struct line line = {.p = text + at, .end = text + end};
-        int rc = memchr(line.p, '\0', end - at) != NULL
-                     ? fail(problem, -EINVAL, "NUL byte")
-                     : parse_line(options, settings, line, problem);
-        if (rc != 0) {
-            return fail(error, rc, "%s:%zu: %s", shown_path(path), number, problem);
-        }
-        at = end + 1;
-    }
-    return 0;
-}
-
-int torc_options_parse(const struct torc_option_table *options, void *settings, const char *path,
-                       const char *text, size_t len, char error[TORC_OPTION_ERROR_BYTES])
-{
-    if (len > TORC_OPTION_FILE_BYTES) {
-        return fail(error, -EINVAL, "%s: longer than %d bytes", shown_path(path),
-                    TORC_OPTION_FILE_BYTES);
-    }
-    int rc = parse_lines(options, NULL, path, text, len, error);
-    return rc != 0 ? rc : parse_lines(options, settings, path, text, len, error);
-}
-
-int torc_options_read(const struct torc_option_table *options, void *settings, const char *path,
-                      char error[TORC_OPTION_ERROR_BYTES])
-{
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL) {
-        return fail(error, -ENOENT, "%s: cannot be opened: %s", shown_path(path), strerror(errno));
-    }
-    /* One byte more than allowed, so that a longer file shows. */
-    int rc = -ENOMEM;
-    char *text = malloc(TORC_OPTION_FILE_BYTES + 1);
-    if (text == NULL) {
-        (void)fail(error, -ENOMEM, "%s: no memory to read it", shown_path(path));
-        goto out_file;
-    }
-    size_t len = fread(text, 1, TORC_OPTION_FILE_BYTES + 1, file);
-    rc = ferror(file) != 0
-             ? fail(error, -ENOENT, "%s: cannot be read: %s", shown_path(path), strerror(errno))
-             : torc_options_parse(options, settings, path, text, len, error);
-    free(text);
-out_file:
-    (void)fclose(file);
-    return rc;
 }

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Settings: one table of options serves the config file (redis.conf grammar: `name value`, quotes,
- * comments), `--name value` flags, CONFIG GET and the reference page. Values are checked when they
- * are set; an error says what was wrong, where, and what was probably meant.
- *
- * Grammar of a file. Lines end with LF or CRLF; the last one may lack its end. A line is blank, or
- * a comment (its first character is #), or a name and a value, two words with blanks around them.
- * A # further on is a character like any other. Names are compared without case. The last value of
- * a name wins.
- *   plain      bytes up to the next blank; may hold quoted parts
- *   "double"   \n \r \t \b \a, \xHH (two hex digits), \" and \\ stand for one byte; any other
- * escape is an error 'single'   literal but for \' A closing quote ends the word. A value has at
- * most TORC_OPTION_VALUE_BYTES - 1 bytes, none of them NUL.
+ * Settings: one table of options serves the config file (core/options_file.h), `--name value`
+ * flags, CONFIG GET and the reference page. Values are checked when they are set; an error says
+ * what was wrong and what was probably meant. Names are compared without case.
  *
  * Threads: a table is constant; settings belong to the caller, one thread at a time.
  */
@@ -46,9 +37,8 @@ struct torc_option_table {
     size_t n;
 };
 
-#define TORC_OPTION_ERROR_BYTES 256     /* of every error text, terminator included */
-#define TORC_OPTION_VALUE_BYTES 4096    /* longest value, terminator included */
-#define TORC_OPTION_FILE_BYTES  1048576 /* longest file */
+#define TORC_OPTION_ERROR_BYTES 256  /* of every error text, terminator included */
+#define TORC_OPTION_VALUE_BYTES 4096 /* longest value, terminator included */
 
 /* Fill `settings` with the defaults. A default that its own option refuses is a fault of the table:
  * an assertion. */
@@ -58,18 +48,6 @@ void torc_options_init(const struct torc_option_table *options, void *settings);
  * for a person (a suggestion included) and the settings are as they were; else it is untouched. */
 int torc_options_set(const struct torc_option_table *options, void *settings, const char *name,
                      const char *value, char error[TORC_OPTION_ERROR_BYTES]) TORC_MUST_USE;
-
-/* Read a file of `name value` lines, all or nothing. 0; -ENOENT cannot be opened or read, -EINVAL
- * its content or more than TORC_OPTION_FILE_BYTES, -ENOMEM. `error` has "file:line: ..." and the
- * settings are as they were. */
-int torc_options_read(const struct torc_option_table *options, void *settings, const char *path,
-                      char error[TORC_OPTION_ERROR_BYTES]) TORC_MUST_USE;
-
-/* Read `text` of `len` bytes the same way; `path` is for messages. 0, -EINVAL. The parser's fuzz
- * target enters here. */
-int torc_options_parse(const struct torc_option_table *options, void *settings, const char *path,
-                       const char *text, size_t len,
-                       char error[TORC_OPTION_ERROR_BYTES]) TORC_MUST_USE;
 
 /* The value as canonical text, as CONFIG GET prints it: yes or no, an integer, bytes as a plain
  * integer, a word of the enum, the text itself. torc_options_set() takes it back. 0; -ENOENT

@@ -16,8 +16,11 @@ torc_test(prop_client LABEL prop LINK torc_client
   SOURCES prop/prop_client.c support/fake_server.c)
 
 if(TARGET torc_cli)
-  torc_test(test_cli_line LABEL unit SOURCES unit/tools/test_cli_line.c LINK torc_cli)
-  torc_test(test_cli_print LABEL unit SOURCES unit/tools/test_cli_print.c LINK torc_cli)
+  foreach(module export help history line print)
+    torc_test(test_cli_${module} LABEL unit SOURCES unit/tools/test_cli_${module}.c LINK torc_cli)
+  endforeach()
+  torc_test(test_cli_pipe LABEL unit LINK torc_cli
+    SOURCES unit/tools/test_cli_pipe.c support/fake_server.c)
   torc_fuzz(fuzz_cli_line SOURCES fuzz/fuzz_cli_line.c CORPUS cli_line LINK torc_cli)
 endif()
 
@@ -35,6 +38,18 @@ if(TARGET torc_cli AND TARGET torcd)
   if(TORC_SANITIZE)
     set_tests_properties(e2e_client PROPERTIES ENVIRONMENT "CK_FORK=no")
   endif()
+endif()
+
+# torc-cli on a terminal, and what it exports and takes in.
+if(TARGET torc_cli AND TARGET torcd)
+  find_package(Python3 3.9 COMPONENTS Interpreter REQUIRED)
+  foreach(test prompt transfer)
+    add_test(NAME e2e_cli_${test}
+             COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/cli_${test}.py
+                     --torcd $<TARGET_FILE:torcd> --cli $<TARGET_FILE:torc-cli>)
+    set_tests_properties(e2e_cli_${test} PROPERTIES
+      LABELS e2e TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+  endforeach()
 endif()
 
 # The header by itself, as old C and as C++.

@@ -29,3 +29,8 @@ foreach(test ops start clients)
   set_tests_properties(e2e_server_${test} PROPERTIES
     LABELS e2e TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 endforeach()
+
+add_test(NAME lint_configuration
+         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lint/configuration.sh $<TARGET_FILE:torcd>
+                 ${CMAKE_SOURCE_DIR})
+set_tests_properties(lint_configuration PROPERTIES LABELS lint TIMEOUT 60)

@@ -2,6 +2,7 @@
 #include "tools/cli_line.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 /* Reads `text`, writes behind `to`: a word is never longer than what it is written as. */
 struct splitter {
@@ -108,4 +109,10 @@ void torc_cli_line_free(struct torc_cli_line *line)
 {
     free(line->words);
     free(line->bytes);
+}
+
+bool torc_cli_line_says(const struct torc_cli_line *line, const char *command)
+{
+    return line->n_words > 0 && line->words[0].len == strlen(command) &&
+           strncasecmp(line->words[0].data, command, line->words[0].len) == 0;
 }

@@ -23,4 +23,7 @@ struct torc_cli_line {
 int torc_cli_line_split(const char *text, size_t len, struct torc_cli_line *out_line) TORC_MUST_USE;
 void torc_cli_line_free(struct torc_cli_line *line);
 
+/* Is `command`, a word in lower case, the first word of the line, in any case? */
+bool torc_cli_line_says(const struct torc_cli_line *line, const char *command);
+
 #endif

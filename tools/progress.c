@@ -18,6 +18,7 @@ void torc_progress_start(struct torc_progress *progress, bool wanted, const char
     *progress = (struct torc_progress){
         .shown = wanted && isatty(STDERR_FILENO) == 1,
         .name = name,
+        .unit = "rows",
         .bytes_total = bytes_total,
     };
     if (progress->shown) {
@@ -40,8 +41,8 @@ void torc_progress_update(struct torc_progress *progress, uint64_t bytes, uint64
     struct torc_number n = torc_number_grouped(rows);
     struct torc_number rate = torc_number_rate(rows, spent_ns);
     if (progress->bytes_total == 0 || bytes == 0) {
-        (void)fprintf(stderr, "\r\033[K%.*s  %s rows  %s rows/s", NAME_BYTES, progress->name,
-                      n.text, rate.text);
+        (void)fprintf(stderr, "\r\033[K%.*s  %s %s  %s %s/s", NAME_BYTES, progress->name, n.text,
+                      progress->unit, rate.text, progress->unit);
         return;
     }
     uint64_t done = torc_min_u64(bytes, progress->bytes_total);
@@ -54,9 +55,9 @@ void torc_progress_update(struct torc_progress *progress, uint64_t bytes, uint64
     }
     bar[BAR_CELLS] = '\0';
     (void)fprintf(stderr,
-                  "\r\033[K%.*s [%s] %3d %%  %s rows  %s rows/s  %" PRIu64 ":%02" PRIu64 " left",
-                  NAME_BYTES, progress->name, bar, (int)(share * 100), n.text, rate.text,
-                  left_s / 60, left_s % 60);
+                  "\r\033[K%.*s [%s] %3d %%  %s %s  %s %s/s  %" PRIu64 ":%02" PRIu64 " left",
+                  NAME_BYTES, progress->name, bar, (int)(share * 100), n.text, progress->unit,
+                  rate.text, progress->unit, left_s / 60, left_s % 60);
 }
 
 void torc_progress_clear(struct torc_progress *progress)

@@ -11,6 +11,7 @@
 struct torc_progress {
     bool shown;
     const char *name;      /* of what is worked on; the caller's memory */
+    const char *unit;      /* what is counted: "rows" unless set after the start */
     uint64_t bytes_total;  /* 0: not known, as with a pipe */
     uint64_t start_ns;     /* CLOCK_MONOTONIC, as the rest */
     uint64_t next_draw_ns; /* not before */

@@ -4,17 +4,20 @@
  */
 #include <argp.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <unistd.h>
 
-#include "tools/cli_line.h"
-#include "tools/cli_print.h"
+#include "tools/cli_export.h"
+#include "tools/cli_pipe.h"
+#include "tools/cli_prompt.h"
+#include "tools/cli_run.h"
 
 /* Read by argp inside libc. */
 __attribute__((visibility("default"))) const char *argp_program_version = "torc-cli " TORC_VERSION;
 
-enum { OPTION_RAW = 1000, OPTION_NO_RAW };
+enum { OPTION_RAW = 1000, OPTION_NO_RAW, OPTION_PIPE, OPTION_EXPORT };
 
 static const struct argp_option option_table[] = {
     {"control-socket", 'c', "PATH", 0,
@@ -24,6 +27,10 @@ static const struct argp_option option_table[] = {
     {"database", 'n', "NUMBER", 0, "Database (default: 0)", 0},
     {"timeout", 't', "SECONDS", 0, "Longest time to wait for a reply (default: 5)", 0},
     {"stdin", 'x', NULL, 0, "Take the last argument from standard input", 0},
+    {"pipe", OPTION_PIPE, NULL, 0,
+     "Send a stream of RESP commands from standard input, as redis-cli --pipe does", 0},
+    {"export", OPTION_EXPORT, NULL, 0,
+     "Write all hashes to standard output, as a stream for --pipe", 0},
     {"raw", OPTION_RAW, NULL, 0, "Print replies raw (default when standard output is no terminal)",
      0},
     {"no-raw", OPTION_NO_RAW, NULL, 0, "Print replies for a person (default on a terminal)", 0},
@@ -34,6 +41,7 @@ struct settings {
     struct torc_options torc;
     bool raw;
     bool takes_stdin;
+    bool pipes, exports;
     char **command;
     size_t n_command;
 };
@@ -75,6 +83,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 'x':
         settings->takes_stdin = true;
         return 0;
+    case OPTION_PIPE:
+        settings->pipes = true;
+        return 0;
+    case OPTION_EXPORT:
+        settings->exports = true;
+        return 0;
     case OPTION_RAW:
         settings->raw = true;
         return 0;
@@ -97,43 +111,12 @@ static const struct argp argp = {
     .parser = parse_option,
     .args_doc = "[COMMAND [ARGUMENT...]]",
     .doc = "Run one command on a torc server of this host, over its ring.\v"
-           "Without a command, each line of standard input is one, with quotes as in redis-cli. "
+           "Without a command, each line of standard input is one, with quotes as in redis-cli; "
+           "on a terminal there is a prompt, whose lines are kept in $TORC_HISTORY, else in "
+           "~/.torc_history. "
            "Exit status: 0, or 1 when a command was answered with an error or the server could "
            "not be reached.",
 };
-
-/* Did the server answer, or the library in its place, with an error of the command? */
-static bool is_answer(int error)
-{
-    return error == TORC_EINVAL || error == TORC_EWRONGTYPE || error == TORC_EOOM ||
-           error == TORC_EREPLY || error == TORC_EMSGSIZE;
-}
-
-static void complain(const char *text)
-{
-    (void)fflush(stdout);
-    (void)fprintf(stderr, "torc-cli: %s\n", text);
-}
-
-enum outcome { GOOD, FAILED, LOST /* the server */ };
-
-/* Run a command and print its reply. */
-static enum outcome run(struct torc *torc, const struct settings *settings,
-                        const struct torc_bytes *words, size_t n_words)
-{
-    struct torc_result result;
-    int rc = torc_command(torc, words, n_words, &result);
-    if (rc == TORC_OK) {
-        torc_cli_print(stdout, &result, settings->raw || torc_cli_is_prose(words, n_words));
-        return GOOD;
-    }
-    if (is_answer(rc)) {
-        torc_cli_print_error(stdout, torc_error_text(torc), settings->raw);
-        return FAILED;
-    }
-    complain(torc_error_text(torc));
-    return rc == TORC_EPIPE || rc == TORC_EBADMSG ? LOST : FAILED;
-}
 
 /* All of standard input; the caller frees it. NULL: an error was reported. */
 static char *read_stdin(size_t *out_len)
@@ -154,7 +137,7 @@ static char *read_stdin(size_t *out_len)
         bytes = more;
     }
     if (bytes == NULL || ferror(stdin) != 0) {
-        complain(bytes == NULL ? "out of memory" : "cannot read standard input");
+        torc_cli_complain("%s", bytes == NULL ? "out of memory" : "cannot read standard input");
         free(bytes);
         return NULL;
     }
@@ -162,11 +145,11 @@ static char *read_stdin(size_t *out_len)
     return bytes;
 }
 
-static bool run_arguments(struct torc *torc, const struct settings *settings)
+static bool run_arguments(struct torc_cli *cli, const struct settings *settings)
 {
     struct torc_bytes *words = malloc((settings->n_command + 1) * sizeof *words);
     if (words == NULL) {
-        complain("out of memory");
+        torc_cli_complain("out of memory");
         return false;
     }
     size_t n = 0;
@@ -181,94 +164,70 @@ static bool run_arguments(struct torc *torc, const struct settings *settings)
         good = last != NULL;
         words[n++] = torc_mem(last, len);
     }
-    good = good && run(torc, settings, words, n) == GOOD;
+    good = good && torc_cli_run(cli, words, n) == TORC_CLI_GOOD;
     free(last);
     free(words);
     return good;
 }
 
-static bool is_goodbye(const struct torc_cli_line *line)
+static bool run_pipe(struct torc *torc)
 {
-    static const char *const words[] = {"quit", "exit"};
-    for (size_t i = 0; i < 2; i++) {
-        if (line->n_words == 1 && line->words[0].len == 4 &&
-            strncasecmp(line->words[0].data, words[i], 4) == 0) {
-            return true;
-        }
-    }
-    return false;
+    struct torc_cli_pipe_result result;
+    bool good = torc_cli_pipe(torc, STDIN_FILENO, TORC_CLI_PIPE_COMMAND_MAX, &result);
+    (void)printf("errors: %" PRIu64 ", replies: %" PRIu64 "\n", result.errors, result.replies);
+    return good && result.errors == 0;
 }
 
-/* Run one line; *out_ends if it says so. */
-static enum outcome run_line(struct torc *torc, const struct settings *settings, const char *text,
-                             size_t len, bool *out_ends)
+static bool run(struct torc *torc, const struct settings *settings)
 {
-    struct torc_cli_line line;
-    int rc = torc_cli_line_split(text, len, &line);
-    if (rc != 0) {
-        complain(rc == -EINVAL ? "quotes do not match" : "out of memory");
-        return FAILED;
+    struct torc_cli cli = {.torc = torc, .raw = settings->raw};
+    if (settings->pipes) {
+        return run_pipe(torc);
     }
-    enum outcome outcome = GOOD;
-    *out_ends = is_goodbye(&line);
-    if (!*out_ends && line.n_words > 0) {
-        outcome = run(torc, settings, line.words, line.n_words);
+    if (settings->exports) {
+        return torc_cli_export(torc, stdout);
     }
-    torc_cli_line_free(&line);
-    return outcome;
+    if (settings->n_command > 0) {
+        return run_arguments(&cli, settings);
+    }
+    bool has_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    return has_terminal ? torc_cli_prompt(&cli) : torc_cli_run_script(&cli);
 }
 
-/* Each line of standard input. False if any command failed. */
-static bool run_lines(struct torc *torc, const struct settings *settings)
+/* What does not go together; NULL: it is fine. */
+static const char *find_conflict(const struct settings *settings)
 {
-    bool prompts = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-    bool all_good = true;
-    bool ends = false;
-    char *text = NULL;
-    size_t cap = 0;
-    while (!ends) {
-        if (prompts) {
-            (void)fputs("torc> ", stdout);
-        }
-        (void)fflush(stdout);
-        ssize_t len = getline(&text, &cap, stdin);
-        if (len < 0) {
-            break;
-        }
-        enum outcome outcome = run_line(torc, settings, text, (size_t)len, &ends);
-        all_good &= outcome == GOOD;
-        if (outcome == LOST) {
-            /* A person may go on with the next server; a script cannot know what it missed. */
-            ends = !prompts || torc_reattach(torc) != TORC_OK;
-            if (ends && prompts) {
-                complain(torc_error_text(torc));
-            }
-        }
+    if (settings->pipes && settings->exports) {
+        return "--pipe and --export do not go together";
     }
-    free(text);
-    return all_good;
+    if ((settings->pipes || settings->exports) &&
+        (settings->n_command > 0 || settings->takes_stdin)) {
+        return "--pipe and --export take no command";
+    }
+    return settings->takes_stdin && settings->n_command == 0 ? "-x needs a command" : NULL;
 }
 
 int main(int argc, char **argv)
 {
     struct settings settings = {.torc = {.name = "torc-cli"}, .raw = !isatty(STDOUT_FILENO)};
     (void)argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &settings);
-    if (settings.takes_stdin && settings.n_command == 0) {
-        complain("-x needs a command");
+    const char *why = find_conflict(&settings);
+    if (why != NULL) {
+        torc_cli_complain("%s", why);
         return EXIT_FAILURE;
     }
+    /* A reader that goes away is an error to report, not a reason to vanish. */
+    (void)signal(SIGPIPE, SIG_IGN);
     struct torc *torc;
-    const char *why;
     if (torc_open(&settings.torc, &torc, &why) != TORC_OK) {
-        complain(why);
+        torc_cli_complain("%s", why);
         return EXIT_FAILURE;
     }
-    bool good =
-        settings.n_command > 0 ? run_arguments(torc, &settings) : run_lines(torc, &settings);
+    bool good = run(torc, &settings);
     torc_close(torc);
-    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
-        complain("cannot write standard output");
-        return EXIT_FAILURE;
+    if (good && (fflush(stdout) != 0 || ferror(stdout) != 0)) {
+        torc_cli_complain("cannot write standard output");
+        good = false;
     }
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -72,6 +72,69 @@ def bad_settings_are_refused():
         assert os.listdir(folder) == []
 
 
+def write_file(folder, name, text):
+    path = os.path.join(folder, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as f:
+        f.write(text)
+    return path
+
+
+def a_config_file_includes_others():
+    with Folder() as folder:
+        write_file(folder, "conf.d/a.conf", "maxclients 5\ninclude b.conf\n")
+        write_file(folder, "conf.d/b.conf", "maxclients 7\nunixsocket %s/r\n" % folder)
+        path = write_file(
+            folder, "torc.conf", "port 0\ncontrol-socket %s/c\ninclude conf.d/a.conf\n" % folder
+        )
+        process = subprocess.Popen([ARGUMENTS.torcd, path], stdout=subprocess.DEVNULL)
+        connection = wait_until(lambda: try_connect(folder + "/r"), "server")
+        assert connection.call("CONFIG", "GET", "maxclients")[1] == b"7"
+        connection.close()
+        process.terminate()
+        assert process.wait(DEADLINE_S) == 0
+
+        write_file(folder, "conf.d/b.conf", "\nmaxclients none\n")
+        expect_refused([folder + "/conf.d/b.conf:2: maxclients"], path)
+        write_file(folder, "conf.d/b.conf", "include ../torc.conf\n")
+        expect_refused([folder + "/conf.d/b.conf:1: include: a cycle"], path)
+
+
+def check(*arguments):
+    done = subprocess.run(
+        [ARGUMENTS.torcd, *arguments], capture_output=True, text=True, timeout=DEADLINE_S
+    )
+    return done.returncode, done.stdout, done.stderr.splitlines()
+
+
+def check_config_prints_all_problems_and_starts_nothing():
+    with Folder() as folder:
+        lines = "port 0\ncontrol-socket %s/c\nlogfile %s/log\npidfile %s/pid\n"
+        path = write_file(folder, "torc.conf", lines % (folder, folder, folder))
+        assert check("--check-config", path) == (0, path + ": ok\n", [])
+        assert check(path, "--check-config", "--maxclients", "5") == (0, path + ": ok\n", [])
+        assert check("--check-config", "--control-socket", "x")[:2] == (0, "command line: ok\n")
+        more = write_file(folder, "more.conf", "nonsense\nmaxclients 0\n")
+        with open(path, "a") as f:
+            f.write("loglevel loud\ninclude more.conf\nshards 2\n")
+        code, out, problems = check("--check-config", path, "--maxmemory", "much", "--realtime", "yes")
+        assert (code, out) == (1, ""), (code, out)
+        starts = [
+            path + ":5: loglevel",
+            more + ":1: 'nonsense' has no value",
+            more + ":2: maxclients",
+            "maxmemory: 'much'",
+            "shards 2 is not supported",
+            "realtime yes",
+        ]
+        assert len(problems) == len(starts), problems
+        for problem, start in zip(problems, starts):
+            assert problem.startswith(start), (problem, start)
+        assert check("--check-config", folder + "/absent")[0] == 1
+        assert check("--check-config", path, "surprise")[0] == 1
+        assert sorted(os.listdir(folder)) == ["more.conf", "torc.conf"]
+
+
 def a_config_file_is_read_and_its_errors_have_a_line():
     with Folder() as folder:
         path = os.path.join(folder, "torc.conf")
@@ -288,6 +351,8 @@ if __name__ == "__main__":
             help_and_version_are_shown,
             bad_settings_are_refused,
             a_config_file_is_read_and_its_errors_have_a_line,
+            a_config_file_includes_others,
+            check_config_prints_all_problems_and_starts_nothing,
             a_port_in_use_is_named,
             a_control_socket_that_cannot_be_is_explained,
             a_second_server_is_refused_and_the_first_goes_on,

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The config grammar. Beside staying inside its memory, a refused text must leave the settings as
- * they were, with a message; and of an accepted one, every value printed must be taken back and
- * print the same.
+ * The config grammar. The input is one or more files with a byte 0x1c between them: the first is
+ * read, the others can be included by their number. Beside staying inside its memory, a refused
+ * text must leave the settings as they were, with a message; and of an accepted one, every value
+ * printed must be taken back and print the same.
  */
-#include "core/options.h"
+#include "core/options_file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -56,6 +58,43 @@ static void require(bool holds)
     }
 }
 
+struct input {
+    const char *data;
+    size_t size;
+};
+
+/* The file with the number `path`. */
+static int load(void *arg, const char *path, struct torc_options_text *out_text,
+                char error[TORC_OPTION_ERROR_BYTES])
+{
+    const struct input *input = arg;
+    size_t at = 0;
+    size_t len = 0;
+    unsigned number = path[0] >= '0' && path[0] <= '9' && path[1] == '\0'
+                          ? (unsigned)(path[0] - '0')
+                          : UINT32_MAX;
+    for (unsigned i = 0;; i++) {
+        const char *end =
+            at < input->size ? memchr(input->data + at, 0x1c, input->size - at) : NULL;
+        len = end != NULL ? (size_t)(end - input->data) - at : input->size - at;
+        if (i == number) {
+            break;
+        }
+        if (end == NULL) {
+            (void)snprintf(error, TORC_OPTION_ERROR_BYTES, "%.40s: absent", path);
+            return -ENOENT;
+        }
+        at += len + 1;
+    }
+    char *copy = malloc(len + (len == 0));
+    if (copy == NULL) {
+        abort();
+    }
+    memcpy(copy, input->data + at, len);
+    *out_text = (struct torc_options_text){.data = copy, .len = len, .identity = {number}};
+    return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct settings settings;
@@ -64,7 +103,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     torc_options_init(&options, &settings);
     memcpy(&before, &settings, sizeof before);
 
-    int rc = torc_options_parse(&options, &settings, "f", (const char *)data, size, error);
+    struct input input = {(const char *)data, size};
+    const struct torc_options_source source = {.load = load, .arg = &input};
+    int rc = torc_options_load(&options, &settings, "0", &source, error);
     require(rc == 0 || rc == -EINVAL);
     if (rc != 0) {
         require(error[0] != '\0' && memchr(error, '\0', sizeof error) != NULL);

@@ -6,37 +6,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tools/torcd/arguments.h"
 #include "tools/torcd/commands_page.h"
 #include "tools/torcd/daemon.h"
 #include "tools/torcd/server.h"
+#include "tools/torcd/settings_reference.h"
 
 struct start {
     const struct torc_settings *settings;
     int daemon_fd; /* -1: in the foreground */
 };
-
-static void show_help(void)
-{
-    const struct torc_option_table *options = torc_settings_options();
-    (void)printf("usage: torcd [CONFIG-FILE] [--name value ...]\n"
-                 "       torcd --help | --version\n\n"
-                 "Serves hashes to processes of this host over shared-memory rings, and to Redis\n"
-                 "clients. A config file has lines of `name value`; an option behind it wins.\n\n"
-                 "options (default):\n");
-    for (size_t i = 0; i < options->n; i++) {
-        const struct torc_option *option = &options->table[i];
-        if (option->alias_of != NULL) {
-            (void)printf("  --%s\n        the same as --%s\n", option->name, option->alias_of);
-            continue;
-        }
-        (void)printf("  --%s", option->name);
-        for (size_t w = 0; option->words != NULL && option->words[w] != NULL; w++) {
-            (void)printf("%s%s", w == 0 ? " " : "|", option->words[w]);
-        }
-        (void)printf(" (%s)\n        %s\n", option->initial[0] != '\0' ? option->initial : "\"\"",
-                     option->help);
-    }
-}
 
 /* For the maintainer of docs/commands.md: not in the help. */
 static int show_commands(void)
@@ -47,37 +26,6 @@ static int show_commands(void)
     (void)fwrite(page.data, 1, page.len, stdout);
     torc_text_fini(&text);
     return is_complete ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-/* Read the command line into the settings. Returns the config file's name or NULL in
- * *out_config_file; -EINVAL with a text in `why`. */
-static int read_arguments(int argc, char **argv, struct torc_settings *settings,
-                          const char **out_config_file, char why[TORC_OPTION_ERROR_BYTES])
-{
-    const struct torc_option_table *options = torc_settings_options();
-    int i = 1;
-    *out_config_file = NULL;
-    if (argc > 1 && argv[1][0] != '-') {
-        *out_config_file = argv[1];
-        if (torc_options_read(options, settings, argv[1], why) != 0) {
-            return -EINVAL;
-        }
-        i = 2;
-    }
-    for (; i < argc; i += 2) {
-        if (strncmp(argv[i], "--", 2) != 0) {
-            (void)snprintf(why, TORC_OPTION_ERROR_BYTES, "unexpected argument: %.100s", argv[i]);
-            return -EINVAL;
-        }
-        if (i + 1 == argc) {
-            (void)snprintf(why, TORC_OPTION_ERROR_BYTES, "%.100s needs a value", argv[i]);
-            return -EINVAL;
-        }
-        if (torc_options_set(options, settings, argv[i] + 2, argv[i + 1], why) != 0) {
-            return -EINVAL;
-        }
-    }
-    return torc_settings_check(settings, why);
 }
 
 static void on_ready(void *arg)
@@ -127,25 +75,42 @@ static int fail(const char *why)
     return EXIT_FAILURE;
 }
 
+/* One argument that asks for a text instead of a server. */
+static bool print_text(const char *argument)
+{
+    if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
+        torc_settings_print_help(stdout);
+    } else if (strcmp(argument, "--version") == 0 || strcmp(argument, "-v") == 0) {
+        (void)printf("torcd %s\n", TORC_VERSION);
+    } else if (strcmp(argument, "--options-markdown") == 0) {
+        torc_settings_print_markdown(stdout);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     static struct torc_settings settings;
     char why[TORC_OPTION_ERROR_BYTES] = "";
-    const char *config_file;
+    struct torc_arguments arguments;
 
-    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        show_help();
-        return EXIT_SUCCESS;
-    }
-    if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0)) {
-        (void)printf("torcd %s\n", TORC_VERSION);
+    if (argc == 2 && print_text(argv[1])) {
         return EXIT_SUCCESS;
     }
     if (argc == 2 && strcmp(argv[1], "--commands-markdown") == 0) {
         return show_commands();
     }
     torc_settings_init(&settings);
-    if (read_arguments(argc, argv, &settings, &config_file, why) != 0) {
+    if (torc_arguments_parse(argc, argv, &arguments, why) != 0) {
+        return fail(why);
+    }
+    if (arguments.checks_only) {
+        bool good = torc_arguments_check(&arguments, argc, argv, &settings, stdout, stderr);
+        return good ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    if (torc_arguments_apply(&arguments, argc, argv, &settings, why) != 0) {
         return fail(why);
     }
     struct start start = {.settings = &settings, .daemon_fd = -1};
@@ -156,7 +121,7 @@ int main(int argc, char **argv)
     if (torc_log_open(&log, settings.logfile, (enum torc_log_level)settings.loglevel, why) != 0) {
         return fail(why);
     }
-    int rc = serve(&start, &log, config_file, why);
+    int rc = serve(&start, &log, arguments.config_file, why);
     if (rc != 0) {
         torc_log(&log, TORC_LOG_WARNING, "server: cannot start: %s", why);
     }

@@ -197,12 +197,14 @@ static enum torc_resp_outcome parse_words(struct torc_resp_parser *parser, const
                 return fault(parser, TORC_FAULT_EXPECTED_DOLLAR);
             }
             int64_t word_len;
+            size_t header_at = parser->at;
             enum torc_resp_outcome outcome = parse_header(parser, data, len, TORC_FAULT_BULK_LENGTH,
                                                           TORC_FAULT_BULK_STRING, &word_len);
             if (outcome != TORC_RESP_REQUEST) {
                 return outcome;
             }
             if (word_len < 0 || (uint64_t)word_len > parser->max_bulk) {
+                parser->at = header_at;
                 return fault(parser, TORC_FAULT_BULK_LENGTH);
             }
             parser->word_len = (uint32_t)word_len;
@@ -370,6 +372,7 @@ static enum torc_resp_outcome parse_start(struct torc_resp_parser *parser, uint8
         return outcome;
     }
     if (count > (int64_t)TORC_RESP_WORDS_MAX) {
+        parser->at = 0;
         return fault(parser, TORC_FAULT_MULTIBULK_LENGTH);
     }
     parser->n_left = count > 0 ? (uint32_t)count : 0;

@@ -44,7 +44,7 @@ struct torc_resp_parser {
     uint8_t fault_byte;    /* with TORC_FAULT_EXPECTED_DOLLAR */
 
     /* Where the unfinished request stands; all zero between requests. */
-    size_t at;         /* bytes understood */
+    size_t at;         /* bytes understood; with a fault, up to the header or bulk that is wrong */
     size_t searched;   /* no line end before this one */
     uint32_t n_left;   /* words still to come; 0: the first line is still to come */
     bool has_length;   /* the next word's header is understood */

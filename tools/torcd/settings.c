@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/torcd/settings.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -259,99 +260,124 @@ static bool is_mode(const char *text)
     return len <= 4 && strspn(text, "01234567") == len;
 }
 
-#define REFUSE(...)                                                                                \
-    do {                                                                                           \
-        (void)snprintf(why, TORC_OPTION_ERROR_BYTES, __VA_ARGS__);                                 \
-        return -EINVAL;                                                                            \
-    } while (0)
+/* Where problems go: the first one's text is kept, each is passed on. */
+struct refusals {
+    unsigned n;
+    char *first;
+    void (*problem)(void *arg, const char *text); /* or NULL */
+    void *arg;
+};
 
-static int check_pollers(const struct torc_settings *s, char why[TORC_OPTION_ERROR_BYTES])
+static void refuse(struct refusals *why, const char *format, ...) TORC_PRINTF(2, 3);
+
+static void refuse(struct refusals *why, const char *format, ...)
+{
+    char text[TORC_OPTION_ERROR_BYTES];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (why->n++ == 0) {
+        memcpy(why->first, text, sizeof text);
+    }
+    if (why->problem != NULL) {
+        why->problem(why->arg, text);
+    }
+}
+
+static void check_pollers(const struct torc_settings *s, struct refusals *why)
 {
     if (s->shards != 1) {
-        REFUSE("shards %lld is not supported: this version serves all keys from one poller, set "
+        refuse(why,
+               "shards %lld is not supported: this version serves all keys from one poller, set "
                "shards 1",
                (long long)s->shards);
     }
     if (s->databases != 1) {
-        REFUSE("databases %lld is not supported: this version has database 0 only, set databases 1",
+        refuse(why,
+               "databases %lld is not supported: this version has database 0 only, set databases 1",
                (long long)s->databases);
     }
     if (s->poller_cpus[0] != '\0') {
         int cpus[TORC_CPUS_MAX];
         int n = torc_placement_parse_cpus(s->poller_cpus, cpus, TORC_CPUS_MAX);
         if (n < 1) {
-            REFUSE("poller-cpus %.100s is not a list of CPUs such as 2 or 0,2-5", s->poller_cpus);
+            refuse(why, "poller-cpus %.100s is not a list of CPUs such as 2 or 0,2-5",
+                   s->poller_cpus);
         }
-        if (n != (int)s->shards) {
-            REFUSE(
+        if (n >= 1 && n != (int)s->shards) {
+            refuse(
+                why,
                 "poller-cpus %.100s names %d CPUs, but there is one poller for each of %lld shards",
                 s->poller_cpus, n, (long long)s->shards);
         }
     }
-    return 0;
 }
 
-static int check_memory(const struct torc_settings *s, char why[TORC_OPTION_ERROR_BYTES])
+static void check_memory(const struct torc_settings *s, struct refusals *why)
 {
     if (s->maxmemory_policy != 0) {
-        REFUSE("maxmemory-policy %s is not supported: torc never evicts keys, set noeviction",
+        refuse(why, "maxmemory-policy %s is not supported: torc never evicts keys, set noeviction",
                policy_words[s->maxmemory_policy]);
     }
     if (s->realtime && s->maxmemory == 0) {
-        REFUSE("realtime yes takes all memory at start, so it needs maxmemory");
+        refuse(why, "realtime yes takes all memory at start, so it needs maxmemory");
     }
     if (s->maxmemory > TORC_ARENA_MAX_BYTES / 2) {
-        REFUSE("maxmemory is above %llu GiB, the most that one shard can hold",
+        refuse(why, "maxmemory is above %llu GiB, the most that one shard can hold",
                (unsigned long long)(TORC_ARENA_MAX_BYTES / 2 / TORC_GIB));
     }
-    return 0;
 }
 
-static int check_clients(const struct torc_settings *s, char why[TORC_OPTION_ERROR_BYTES])
+static void check_clients(const struct torc_settings *s, struct refusals *why)
 {
     if (!is_power_of_two((uint64_t)s->ring_slots)) {
-        REFUSE("ring-slots %lld is not a power of two", (long long)s->ring_slots);
+        refuse(why, "ring-slots %lld is not a power of two", (long long)s->ring_slots);
     }
     const uint64_t area_max = (uint64_t)TORC_AREA_BYTES_MAX;
     if (!is_power_of_two(s->ring_area_bytes) || s->ring_area_bytes < 4 * TORC_KIB ||
         s->ring_area_bytes > area_max) {
-        REFUSE("ring-area-bytes %llu is not a power of two from 4kb to %umb",
+        refuse(why, "ring-area-bytes %llu is not a power of two from 4kb to %umb",
                (unsigned long long)s->ring_area_bytes, (unsigned)(area_max / TORC_MIB));
     }
     if (s->session_long_message_max < 4 * TORC_KIB || s->session_long_message_max > TORC_GIB) {
-        REFUSE("session-long-message-max must be from 4kb to 1gb");
+        refuse(why, "session-long-message-max must be from 4kb to 1gb");
     }
     if (s->proto_max_bulk_len < TORC_MIB || s->proto_max_bulk_len > 512 * TORC_MIB) {
-        REFUSE("proto-max-bulk-len must be from 1mb to 512mb");
+        refuse(why, "proto-max-bulk-len must be from 1mb to 512mb");
     }
     if (s->client_query_buffer_limit < TORC_MIB || s->client_query_buffer_limit > TORC_GIB) {
-        REFUSE("client-query-buffer-limit must be from 1mb to 1gb");
+        refuse(why, "client-query-buffer-limit must be from 1mb to 1gb");
     }
     if (s->client_output_buffer_max < TORC_MIB) {
-        REFUSE("client-output-buffer-max must be at least 1mb");
+        refuse(why, "client-output-buffer-max must be at least 1mb");
     }
     if (!is_mode(s->unixsocketperm)) {
-        REFUSE("unixsocketperm %s is not an octal mode such as 770", s->unixsocketperm);
+        refuse(why, "unixsocketperm %s is not an octal mode such as 770", s->unixsocketperm);
     }
     if (s->control_socket[0] == '\0') {
-        REFUSE("control-socket has no default without XDG_RUNTIME_DIR: give a path");
+        refuse(why, "control-socket has no default without XDG_RUNTIME_DIR: give a path");
     }
     if (strcmp(s->control_socket, s->unixsocket) == 0) {
-        REFUSE("control-socket and unixsocket are the same path");
+        refuse(why, "control-socket and unixsocket are the same path");
     }
-    return 0;
+}
+
+int torc_settings_check_all(const struct torc_settings *settings,
+                            void (*problem)(void *arg, const char *text), void *arg,
+                            char why[TORC_OPTION_ERROR_BYTES])
+{
+    struct refusals refusals = {.problem = problem, .arg = arg};
+    refusals.first = why;
+    check_pollers(settings, &refusals);
+    check_memory(settings, &refusals);
+    check_clients(settings, &refusals);
+    return refusals.n == 0 ? 0 : -EINVAL;
 }
 
 int torc_settings_check(const struct torc_settings *settings, char why[TORC_OPTION_ERROR_BYTES])
 {
-    int rc = check_pollers(settings, why);
-    if (rc == 0) {
-        rc = check_memory(settings, why);
-    }
-    if (rc == 0) {
-        rc = check_clients(settings, why);
-    }
-    return rc;
+    return torc_settings_check_all(settings, NULL, NULL, why);
 }
 
 struct torc_hash_limits torc_settings_hash_limits(const struct torc_settings *settings)

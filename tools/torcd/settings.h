@@ -8,7 +8,7 @@
 #ifndef TORC_TORCD_SETTINGS_H
 #define TORC_TORCD_SETTINGS_H
 
-#include "core/options.h"
+#include "core/options_file.h"
 #include "hash/keyspace.h"
 
 #define TORC_SETTINGS_PATH_BYTES 512
@@ -74,9 +74,14 @@ const struct torc_option_table *torc_settings_options(void);
 void torc_settings_init(struct torc_settings *settings);
 
 /* What no single option can check, and what this version does not do. 0; -EINVAL with a text for a
- * person in `why`. */
+ * person in `why`, the first problem's. */
 int torc_settings_check(const struct torc_settings *settings,
                         char why[TORC_OPTION_ERROR_BYTES]) TORC_MUST_USE;
+
+/* The same, with a call of `problem` (may be NULL) for each of the problems. */
+int torc_settings_check_all(const struct torc_settings *settings,
+                            void (*problem)(void *arg, const char *text), void *arg,
+                            char why[TORC_OPTION_ERROR_BYTES]) TORC_MUST_USE;
 
 /* The limits of hashes that the settings stand for, brought into the ranges of the hash layer. */
 struct torc_hash_limits torc_settings_hash_limits(const struct torc_settings *settings);

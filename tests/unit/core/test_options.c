@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/options.h"
+#include "core/options_file.h"
 
 #include <check.h>
 #include <stdio.h>
