@@ -87,6 +87,10 @@ static bool has_turn(struct torc_log *log, const struct timespec *now)
 
 static void put_event(const struct torc_log *log, const struct timespec *now,
                       enum torc_log_level level, const char *format, va_list args)
+    TORC_PRINTF(4, 0);
+
+static void put_event(const struct torc_log *log, const struct timespec *now,
+                      enum torc_log_level level, const char *format, va_list args)
 {
     char line[TORC_LOG_LINE_BYTES];
     size_t len = put_head(line, now, level);
