@@ -40,7 +40,7 @@ private=$(sed -n 's/^Libs.private: //p' "$lib/pkgconfig/torc.pc")
 "$folder/static"
 
 # find_package().
-"$cmake" -S "$source/tests/unit/client/consumer" -B "$folder/consumer" \
+"$cmake" -G Ninja -S "$source/tests/unit/client/consumer" -B "$folder/consumer" \
     -DCMAKE_C_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
 "$cmake" --build "$folder/consumer" >/dev/null
 "$folder/consumer/with_torc"
