@@ -14,11 +14,24 @@
 
 /* --- sizes --- */
 
-/* Bytes of a block without spare and slack. */
-static size_t content_bytes(uint32_t groups_log2, size_t count, size_t entry_bytes)
+/* Bytes of a block with or without common lengths, without spare and slack. */
+static size_t content_bytes(uint32_t common_bytes, uint32_t groups_log2, size_t count,
+                            size_t entry_bytes)
 {
-    return TORC_COMPACT_HEAD_BYTES + torc_compact_count_bytes(groups_log2) +
+    return TORC_COMPACT_HEAD_BYTES + common_bytes + torc_compact_count_bytes(groups_log2) +
            TORC_COMPACT_SLOT_BYTES * count + entry_bytes;
+}
+
+/* The same of a block that has this header. */
+static size_t head_content_bytes(const struct torc_compact_head *head)
+{
+    return content_bytes(head->common_bytes, head->groups_log2, head->count, head->entry_bytes);
+}
+
+/* The least capacity for so much content. */
+static size_t least_capacity(uint32_t common_bytes, size_t content)
+{
+    return torc_max_u64(content, TORC_COMPACT_MIN_BYTES + common_bytes);
 }
 
 /* Groups of a block of `count` fields that had none to begin with. */
@@ -60,6 +73,49 @@ size_t torc_compact_entry_bytes(struct torc_slice field, struct torc_slice value
                                      torc_compact_encode(verbatim, value, room).bytes.len);
 }
 
+/* Whether common lengths are worth their two bytes for `n_alike` of `n` entries: each of these has
+ * one byte less, but the others cost a reader a mispredicted branch. */
+static bool are_worth_it(size_t n_alike, size_t n)
+{
+    return n_alike > 2 * TORC_COMPACT_COMMON_BYTES && n_alike >= n / 4;
+}
+
+void torc_compact_plan_add(struct torc_compact_plan *plan, struct torc_slice field,
+                           struct torc_slice value)
+{
+    uint8_t room[TORC_CODEC_ENCODED_MAX];
+    const struct torc_part stored_field = torc_compact_encode(plan->verbatim, field, room);
+    const struct torc_part stored_value = torc_compact_encode(plan->verbatim, value, room);
+    const struct torc_compact_lens lens = {torc_compact_lead(&stored_field),
+                                           torc_compact_lead(&stored_value)};
+    if (plan->n_pairs == 0) {
+        plan->lens = lens;
+    }
+    plan->n_pairs++;
+    plan->n_alike += torc_compact_is_common(plan->lens, lens.field, lens.value);
+    plan->entry_bytes += torc_compact_stored_bytes(stored_field.bytes.len, stored_value.bytes.len);
+}
+
+/* Whether the block of a plan gets common lengths. */
+static bool plans_common(const struct torc_compact_plan *plan)
+{
+    return (plan->lens.field | plan->lens.value) < TORC_COMPACT_LEN_2_FLAG &&
+           are_worth_it(plan->n_alike, plan->n_pairs);
+}
+
+size_t torc_compact_plan_need(const struct torc_compact_plan *plan)
+{
+    if (plan->n_pairs > TORC_COMPACT_MAX_FIELDS ||
+        plan->entry_bytes > TORC_COMPACT_MAX_BYTES + plan->n_alike) {
+        return (size_t)TORC_COMPACT_MAX_BYTES + 1;
+    }
+    const uint32_t common_bytes = plans_common(plan) ? TORC_COMPACT_COMMON_BYTES : 0;
+    const size_t saved = common_bytes != 0 ? plan->n_alike : 0;
+    return least_capacity(common_bytes,
+                          content_bytes(common_bytes, fresh_groups_log2(plan->n_pairs),
+                                        plan->n_pairs, plan->entry_bytes - saved));
+}
+
 size_t torc_compact_empty_bytes(void)
 {
     return TORC_COMPACT_MIN_BYTES;
@@ -75,9 +131,9 @@ size_t torc_compact_need(const uint8_t *block, size_t n_new, size_t entry_bytes)
     if (count > TORC_COMPACT_MAX_FIELDS || entry_bytes > TORC_COMPACT_MAX_BYTES) {
         return (size_t)TORC_COMPACT_MAX_BYTES + 1;
     }
-    size_t bytes =
-        content_bytes(grown_groups_log2(&head, count), count, head.entry_bytes + entry_bytes);
-    return torc_max_u64(bytes, TORC_COMPACT_MIN_BYTES);
+    return least_capacity(head.common_bytes,
+                          content_bytes(head.common_bytes, grown_groups_log2(&head, count), count,
+                                        head.entry_bytes + entry_bytes));
 }
 
 size_t torc_compact_grow(size_t before, size_t need)
@@ -86,12 +142,8 @@ size_t torc_compact_grow(size_t before, size_t need)
     if (need > TORC_COMPACT_MAX_BYTES) {
         return need;
     }
-    size_t slack = need / 64;
-    if (before != 0) {
-        size_t step = need > before ? torc_min_u64(need - before, step_max) : 0;
-        slack = torc_max_u64(need / 8, step);
-    }
-    return torc_min_u64(need + slack, TORC_COMPACT_MAX_BYTES);
+    size_t step = need > before ? torc_min_u64(need - before, step_max) : 0;
+    return torc_min_u64(need + torc_max_u64(need / 12, step), TORC_COMPACT_MAX_BYTES);
 }
 
 size_t torc_compact_capacity(const uint8_t *block)
@@ -102,8 +154,7 @@ size_t torc_compact_capacity(const uint8_t *block)
 size_t torc_compact_used(const uint8_t *block)
 {
     struct torc_compact_head head = torc_compact_head_load(block);
-    return torc_max_u64(content_bytes(head.groups_log2, head.count, head.entry_bytes),
-                        TORC_COMPACT_MIN_BYTES);
+    return least_capacity(head.common_bytes, head_content_bytes(&head));
 }
 
 size_t torc_compact_count(const uint8_t *block)
@@ -140,11 +191,11 @@ uint64_t torc_compact_entry_bounds(const uint8_t *block)
     return (first + head.entry_bytes) << 32 | first;
 }
 
-size_t torc_compact_entry_read(const uint8_t *entry, struct torc_pair_room *room,
-                               struct torc_pair *out_pair)
+size_t torc_compact_entry_read(const uint8_t *block, const uint8_t *entry,
+                               struct torc_pair_room *room, struct torc_pair *out_pair)
 {
     struct torc_compact_entry stored;
-    const size_t bytes = torc_compact_entry_get(entry, &stored);
+    const size_t bytes = torc_compact_entry_get(entry, torc_compact_common(block), &stored);
     out_pair->field = torc_part_text(&stored.field, room->field);
     out_pair->value = torc_part_text(&stored.value, room->value);
     return bytes;
@@ -156,7 +207,8 @@ void torc_compact_at(const uint8_t *block, size_t i, struct torc_pair_room *room
     struct torc_compact_head head = torc_compact_head_load(block);
     assert(i < head.count);
     size_t offset = torc_load_u16(block + torc_compact_offset_at(&head, i));
-    (void)torc_compact_entry_read(block + torc_compact_entries_at(&head) + offset, room, out_pair);
+    (void)torc_compact_entry_read(block, block + torc_compact_entries_at(&head) + offset, room,
+                                  out_pair);
 }
 
 /* --- moving parts --- */
@@ -217,7 +269,7 @@ static void split_group(uint8_t *block, const struct torc_compact_head *head, si
         old_prints[i] = prints[i];
         old_offsets[i] = torc_load_u16(block + torc_compact_offset_at(head, start + i));
         (void)torc_compact_entry_get(block + torc_compact_entries_at(head) + old_offsets[i],
-                                     &entry);
+                                     torc_compact_common(block), &entry);
         const struct torc_slice field = torc_part_text(&entry.field, room);
         uint64_t hash = hasher(seed, field.data, field.len);
         parts[i] = (uint8_t)(torc_compact_group(head->groups_log2, hash) & (n_parts - 1));
@@ -240,7 +292,7 @@ static void split(uint8_t *block, const struct torc_compact_head *head, uint32_t
                   torc_compact_hasher *hasher, uint64_t seed)
 {
     const unsigned levels = head->groups_log2 - old_log2;
-    uint8_t *counts = block + TORC_COMPACT_HEAD_BYTES;
+    uint8_t *counts = block + torc_compact_counts_at(head);
     size_t end = head->count;
     for (size_t group = (size_t)1 << old_log2; group-- > 0;) {
         const size_t n = old_log2 == 0 ? head->count : counts[group];
@@ -254,7 +306,7 @@ static void split(uint8_t *block, const struct torc_compact_head *head, uint32_t
  * the order of their hash bits. */
 static void merge(uint8_t *block, struct torc_compact_head *head)
 {
-    uint8_t *counts = block + TORC_COMPACT_HEAD_BYTES;
+    uint8_t *counts = block + torc_compact_counts_at(head);
     const size_t n_pairs = (size_t)1 << (head->groups_log2 - 1);
     uint32_t groups_log2 = head->groups_log2 > 2 ? head->groups_log2 - 1 : 0;
 
@@ -266,7 +318,8 @@ static void merge(uint8_t *block, struct torc_compact_head *head)
     for (size_t i = 0; i < n_pairs && groups_log2 != 0; i++) {
         counts[i] = (uint8_t)(counts[2 * i] + counts[2 * i + 1]);
     }
-    size_t room = head->capacity - content_bytes(groups_log2, head->count, head->entry_bytes);
+    size_t room = head->capacity -
+                  content_bytes(head->common_bytes, groups_log2, head->count, head->entry_bytes);
     relayout(block, head, groups_log2, fair_spare(room, head->count, head->entry_bytes));
 }
 
@@ -298,20 +351,22 @@ static void shift_entries(uint8_t *block, struct torc_compact_head *head, size_t
 static int resize_value(uint8_t *block, size_t place, const struct torc_part *value)
 {
     struct torc_compact_head head = torc_compact_head_load(block);
+    const struct torc_compact_lens common = torc_compact_common(block);
     const size_t at = torc_load_u16(block + torc_compact_offset_at(&head, place));
     uint8_t *entry = block + torc_compact_entries_at(&head) + at;
     struct torc_compact_entry old;
-    const size_t old_bytes = torc_compact_entry_get(entry, &old);
+    const size_t old_bytes = torc_compact_entry_get(entry, common, &old);
+    const struct torc_compact_entry new = {.field = old.field, .value = *value};
     const size_t field_bytes = old.field.bytes.len;
-    const size_t new_bytes = torc_compact_stored_bytes(field_bytes, value->bytes.len);
-    const size_t value_len_at = torc_compact_len_bytes(field_bytes);
-    const size_t old_field_at = value_len_at + torc_compact_len_bytes(old.value.bytes.len);
-    const size_t new_field_at = value_len_at + torc_compact_len_bytes(value->bytes.len);
+    const size_t old_field_at = (size_t)(old.field.bytes.data - entry);
+    const size_t new_field_at = torc_compact_lens_bytes(common, &new);
+    const size_t new_bytes = new_field_at + field_bytes + value->bytes.len;
 
     /* What is behind moves away before the entry grows, and follows after it shrank. */
     if (new_bytes > old_bytes) {
         const size_t entry_bytes = head.entry_bytes + (new_bytes - old_bytes);
-        const size_t bytes = content_bytes(head.groups_log2, head.count, entry_bytes);
+        const size_t bytes =
+            content_bytes(head.common_bytes, head.groups_log2, head.count, entry_bytes);
         if (bytes > TORC_COMPACT_MAX_BYTES) {
             return -EMSGSIZE;
         }
@@ -328,7 +383,7 @@ static int resize_value(uint8_t *block, size_t place, const struct torc_part *va
     if (new_field_at != old_field_at) {
         memmove(entry + new_field_at, entry + old_field_at, field_bytes);
     }
-    (void)torc_compact_len_put(entry + value_len_at, value);
+    torc_compact_lens_put(entry, common, &new);
     write_bytes(entry + new_field_at + field_bytes, value->bytes);
     if (new_bytes < old_bytes) {
         shift_entries(block, &head, at + old_bytes, (ptrdiff_t)new_bytes - (ptrdiff_t)old_bytes);
@@ -342,7 +397,7 @@ static size_t open_slot(uint8_t *block, struct torc_compact_head *head, uint64_t
 {
     size_t place = head->count;
     if (head->groups_log2 != 0) {
-        uint8_t *counts = block + TORC_COMPACT_HEAD_BYTES;
+        uint8_t *counts = block + torc_compact_counts_at(head);
         uint32_t group = torc_compact_group(head->groups_log2, hash);
         place = torc_compact_ops()->count_before(counts, group) + counts[group];
         counts[group]++;
@@ -365,10 +420,13 @@ static int append(uint8_t *block, torc_compact_hasher *hasher, uint64_t seed, ui
 {
     struct torc_compact_head head = torc_compact_head_load(block);
     const size_t count = (size_t)head.count + 1;
-    const size_t own_bytes = torc_compact_stored_bytes(field->bytes.len, value->bytes.len);
+    const struct torc_compact_lens common = torc_compact_common(block);
+    const struct torc_compact_entry entry = {.field = *field, .value = *value};
+    const size_t lens_bytes = torc_compact_lens_bytes(common, &entry);
+    const size_t own_bytes = lens_bytes + field->bytes.len + value->bytes.len;
     const size_t entry_bytes = head.entry_bytes + own_bytes;
     const uint32_t groups_log2 = grown_groups_log2(&head, count);
-    const size_t bytes = content_bytes(groups_log2, count, entry_bytes);
+    const size_t bytes = content_bytes(head.common_bytes, groups_log2, count, entry_bytes);
     if (bytes > TORC_COMPACT_MAX_BYTES) {
         return -EMSGSIZE;
     }
@@ -385,7 +443,7 @@ static int append(uint8_t *block, torc_compact_hasher *hasher, uint64_t seed, ui
         }
     }
     if (groups_log2 != 0 &&
-        block[TORC_COMPACT_HEAD_BYTES + torc_compact_group(groups_log2, hash)] ==
+        block[torc_compact_counts_at(&head) + torc_compact_group(groups_log2, hash)] ==
             TORC_COMPACT_GROUP_MAX) {
         /* Hashes that do not spread at all: 255 fields in one of many groups. Go to one group
          * without counts: finding stays right, and becomes a scan. */
@@ -396,8 +454,8 @@ static int append(uint8_t *block, torc_compact_hasher *hasher, uint64_t seed, ui
     block[torc_compact_prints_at(&head) + place] = torc_hash_fingerprint(hash);
     torc_store_u16(block + torc_compact_offset_at(&head, place), (uint16_t)head.entry_bytes);
     uint8_t *p = block + torc_compact_entries_at(&head) + head.entry_bytes;
-    p += torc_compact_len_put(p, field);
-    p += torc_compact_len_put(p, value);
+    torc_compact_lens_put(p, common, &entry);
+    p += lens_bytes;
     write_bytes(p, field->bytes);
     write_bytes(p + field->bytes.len, value->bytes);
     head.entry_bytes = (uint32_t)entry_bytes;
@@ -483,7 +541,7 @@ int torc_compact_put(uint8_t *block, uint64_t seed, uint64_t hash, struct torc_s
 static void close_slot(uint8_t *block, struct torc_compact_head *head, size_t place, uint64_t hash)
 {
     if (head->groups_log2 != 0) {
-        block[TORC_COMPACT_HEAD_BYTES + torc_compact_group(head->groups_log2, hash)]--;
+        block[torc_compact_counts_at(head) + torc_compact_group(head->groups_log2, hash)]--;
     }
     uint8_t *prints = block + torc_compact_prints_at(head);
     uint8_t *offsets = block + torc_compact_entries_at(head) - 2 * (size_t)head->count;
@@ -509,15 +567,15 @@ int torc_compact_del(uint8_t *block, uint64_t hash, struct torc_slice field)
     struct torc_compact_head head = torc_compact_head_load(block);
     const size_t at = torc_load_u16(block + torc_compact_offset_at(&head, place));
     struct torc_compact_entry old;
-    const size_t old_bytes =
-        torc_compact_entry_get(block + torc_compact_entries_at(&head) + at, &old);
+    const size_t old_bytes = torc_compact_entry_get(block + torc_compact_entries_at(&head) + at,
+                                                    torc_compact_common(block), &old);
 
     close_slot(block, &head, place, hash);
     shift_entries(block, &head, at + old_bytes, -(ptrdiff_t)old_bytes);
     if (head.groups_log2 != 0 && head.count < TORC_COMPACT_MEAN_MIN << head.groups_log2) {
         merge(block, &head);
     } else if (head.spare > TORC_COMPACT_SPARE_MAX) {
-        size_t room = head.capacity - content_bytes(head.groups_log2, head.count, head.entry_bytes);
+        size_t room = head.capacity - head_content_bytes(&head);
         relayout(block, &head, head.groups_log2, fair_spare(room, head.count, head.entry_bytes));
     }
     torc_compact_head_store(block, &head);
@@ -533,12 +591,29 @@ void torc_compact_init(uint8_t *block, size_t capacity, bool verbatim)
     torc_compact_head_store(block, &head);
 }
 
+static void store_common(uint8_t *block, struct torc_compact_lens common)
+{
+    block[TORC_COMPACT_COMMON_AT] = common.field;
+    block[TORC_COMPACT_COMMON_AT + 1] = common.value;
+}
+
+void torc_compact_init_planned(uint8_t *block, size_t capacity,
+                               const struct torc_compact_plan *plan)
+{
+    torc_compact_init(block, capacity, plan->verbatim);
+    if (plans_common(plan)) {
+        assert(capacity >= TORC_COMPACT_MIN_BYTES + TORC_COMPACT_COMMON_BYTES);
+        block[0] |= TORC_COMPACT_COMMON;
+        store_common(block, plan->lens);
+    }
+}
+
 int torc_compact_copy(const uint8_t *block, uint8_t *target, size_t capacity)
 {
     const struct torc_compact_head from = torc_compact_head_load(block);
-    const size_t bytes = content_bytes(from.groups_log2, from.count, from.entry_bytes);
+    const size_t bytes = head_content_bytes(&from);
     assert(capacity <= TORC_COMPACT_MAX_BYTES);
-    if (capacity < torc_max_u64(bytes, TORC_COMPACT_MIN_BYTES)) {
+    if (capacity < least_capacity(from.common_bytes, bytes)) {
         return -ENOSPC;
     }
     struct torc_compact_head to = from;
@@ -548,9 +623,153 @@ int torc_compact_copy(const uint8_t *block, uint8_t *target, size_t capacity)
     const size_t offsets_bytes = 2 * (size_t)from.count;
     torc_compact_head_store(target, &to);
     memcpy(target + TORC_COMPACT_HEAD_BYTES, block + TORC_COMPACT_HEAD_BYTES,
-           torc_compact_count_bytes(from.groups_log2) + from.count);
+           from.common_bytes + torc_compact_count_bytes(from.groups_log2) + from.count);
     memcpy(target + torc_compact_entries_at(&to) - offsets_bytes,
            block + torc_compact_entries_at(&from) - offsets_bytes,
            offsets_bytes + from.entry_bytes);
     return 0;
+}
+
+/* --- packing --- */
+
+/* The lengths that most entries of a block have, if one pair of lengths has more than half of them
+ * (Boyer and Moore 1981), else some that occur. They are of one byte each, or no entry's. */
+static struct torc_compact_lens frequent_lens(const uint8_t *block,
+                                              const struct torc_compact_head *head)
+{
+    const uint8_t *entry = block + torc_compact_entries_at(head);
+    const uint8_t *end = entry + head->entry_bytes;
+    struct torc_compact_lens best = torc_compact_no_common;
+    size_t votes = 0;
+    while (entry < end) {
+        struct torc_compact_entry stored;
+        entry += torc_compact_entry_get(entry, torc_compact_common(block), &stored);
+        const struct torc_compact_lens lens = {torc_compact_lead(&stored.field),
+                                               torc_compact_lead(&stored.value)};
+        if ((lens.field | lens.value) >= TORC_COMPACT_LEN_2_FLAG) {
+            continue;
+        }
+        if (votes == 0) {
+            best = lens;
+        }
+        votes = torc_compact_is_common(best, lens.field, lens.value) ? votes + 1 : votes - 1;
+    }
+    return best;
+}
+
+/* How far each entry moves towards the front when lengths become common, by its old offset: the
+ * entries before it that get one byte shorter, less those that get longer. A bit for each offset,
+ * and sums by word, so that any offset is answered in O(1). */
+#define MOVES_WORDS ((TORC_COMPACT_MAX_BYTES + 64u) / 64u)
+struct moves {
+    uint64_t shorter[MOVES_WORDS];
+    uint64_t longer[MOVES_WORDS];
+    int16_t before[MOVES_WORDS]; /* of the words before this one */
+};
+
+static void sum_up_moves(struct moves *moves)
+{
+    int sum = 0;
+    for (size_t i = 0; i < MOVES_WORDS; i++) {
+        moves->before[i] = (int16_t)sum;
+        sum += __builtin_popcountll(moves->shorter[i]) - __builtin_popcountll(moves->longer[i]);
+    }
+}
+
+static uint16_t moved_offset(const struct moves *moves, uint16_t offset)
+{
+    const uint64_t below = (1ull << offset % 64) - 1;
+    const size_t word = offset / 64;
+    int move = moves->before[word] + __builtin_popcountll(moves->shorter[word] & below) -
+               __builtin_popcountll(moves->longer[word] & below);
+    return (uint16_t)(offset - move);
+}
+
+/* Write the entries of `block` to `to` as a block with the lengths `common` has them, and note how
+ * they move. */
+static void rewrite_entries(const uint8_t *block, const struct torc_compact_head *head,
+                            struct torc_compact_lens common, uint8_t *to, struct moves *out_moves)
+{
+    const struct torc_compact_lens old_common = torc_compact_common(block);
+    const uint8_t *entries = block + torc_compact_entries_at(head);
+    memset(out_moves->shorter, 0, sizeof out_moves->shorter);
+    memset(out_moves->longer, 0, sizeof out_moves->longer);
+    for (size_t at = 0; at < head->entry_bytes;) {
+        struct torc_compact_entry stored;
+        const size_t old_bytes = torc_compact_entry_get(entries + at, old_common, &stored);
+        const size_t lens_bytes = torc_compact_lens_bytes(common, &stored);
+        const size_t part_bytes = stored.field.bytes.len + stored.value.bytes.len;
+        torc_compact_lens_put(to, common, &stored);
+        memcpy(to + lens_bytes, stored.field.bytes.data, part_bytes);
+        to += lens_bytes + part_bytes;
+        out_moves->shorter[at / 64] |= (uint64_t)(lens_bytes + part_bytes < old_bytes) << at % 64;
+        out_moves->longer[at / 64] |= (uint64_t)(lens_bytes + part_bytes > old_bytes) << at % 64;
+        at += old_bytes;
+    }
+    sum_up_moves(out_moves);
+}
+
+/* Entries that have these lengths. */
+static size_t count_alike(const uint8_t *block, const struct torc_compact_head *head,
+                          struct torc_compact_lens lens)
+{
+    const uint8_t *entry = block + torc_compact_entries_at(head);
+    const uint8_t *end = entry + head->entry_bytes;
+    size_t n_alike = 0;
+    while (entry < end) {
+        struct torc_compact_entry stored;
+        entry += torc_compact_entry_get(entry, torc_compact_common(block), &stored);
+        n_alike += torc_compact_is_common(lens, torc_compact_lead(&stored.field),
+                                          torc_compact_lead(&stored.value));
+    }
+    return n_alike;
+}
+
+size_t torc_compact_pack(const uint8_t *block, uint8_t *target, size_t capacity)
+{
+    const struct torc_compact_head from = torc_compact_head_load(block);
+    const struct torc_compact_lens old_common = torc_compact_common(block);
+    const size_t n_before = from.common_bytes != 0 ? count_alike(block, &from, old_common) : 0;
+    struct torc_compact_lens common = frequent_lens(block, &from);
+    const size_t n_alike = count_alike(block, &from, common);
+    struct torc_compact_head to = from;
+    to.common_bytes = are_worth_it(n_alike, from.count) ? TORC_COMPACT_COMMON_BYTES : 0;
+    common = to.common_bytes != 0 ? common : torc_compact_no_common;
+    to.entry_bytes += (uint32_t)(n_before - (to.common_bytes != 0 ? n_alike : 0));
+    to.spare = 0;
+    const size_t packed = least_capacity(to.common_bytes, head_content_bytes(&to));
+    const size_t used = torc_compact_used(block);
+    if (packed > used || torc_compact_is_common(common, old_common.field, old_common.value)) {
+        capacity = torc_max_u64(capacity, used);
+        int rc = torc_compact_copy(block, target, capacity);
+        assert(rc == 0);
+        (void)rc;
+        return capacity;
+    }
+    to.capacity = (uint32_t)torc_max_u64(capacity, packed);
+    assert(to.capacity <= TORC_COMPACT_MAX_BYTES);
+
+    struct moves moves;
+    torc_compact_head_store(target, &to);
+    if (to.common_bytes != 0) {
+        store_common(target, common);
+    }
+    memcpy(target + torc_compact_counts_at(&to), block + torc_compact_counts_at(&from),
+           torc_compact_count_bytes(from.groups_log2) + from.count);
+    rewrite_entries(block, &from, common, target + torc_compact_entries_at(&to), &moves);
+    for (size_t i = 0; i < from.count; i++) {
+        torc_store_u16(
+            target + torc_compact_offset_at(&to, i),
+            moved_offset(&moves, torc_load_u16(block + torc_compact_offset_at(&from, i))));
+    }
+    return to.capacity;
+}
+
+size_t torc_compact_loose(const uint8_t *block)
+{
+    const struct torc_compact_head head = torc_compact_head_load(block);
+    const size_t slack = head.capacity - torc_compact_used(block);
+    return slack + (head.common_bytes == 0 && are_worth_it(head.count, head.count)
+                        ? head.count - TORC_COMPACT_COMMON_BYTES
+                        : 0);
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Compact hash: a small field-to-value map in one contiguous block, found by fingerprint.
- * Format: docs/formats/compact.md, version 2. Why this shape: docs/decisions/0002.
+ * Format: docs/formats/compact.md, version 3. Why this shape: docs/decisions/0002.
  *
- *   header 8 | group counts | fingerprints -> | spare | <- offsets | entries -> | slack
+ *   header 8 | common lengths | group counts | fingerprints -> | spare | <- offsets | entries -> |
+ * slack
  *
  * The directory is grouped by hash bits independent of the fingerprint (torc_hash_group), 16 fields
  * a group on average at most (a block of up to 32 fields is one group without a count), so that a
  * hit and a miss look at one or two vectors whatever the number of fields. Entries stay in
- * insertion order; each is field length (1 or 2 bytes), value length (1 or 2), field, value. Fields
- * and values are kept as the codec (hash/codec.h) chooses, which the first byte of a length tells;
- * a verbatim block keeps all text as it came. The spare part lies between the fingerprints and
- * their offsets, so that a field that is appended to a block of one group moves nothing; a delete
- * closes its gap.
+ * insertion order; each is field length (1 or 2 bytes), value length (1 or 2), field, value. When
+ * several entries have the same two lengths, these stand once, in the block, and each of the
+ * entries has one byte instead: hashes of one shape are the rule. Fields and values are kept as the
+ * codec (hash/codec.h) chooses, which the first byte of a length tells; a verbatim block keeps all
+ * text as it came. The spare part lies between the fingerprints and their offsets, so that a field
+ * that is appended to a block of one group moves nothing; a delete closes its gap.
  *
  * The block is plain bytes in the caller's memory: it can be moved and copied with memcpy. Nothing
  * here allocates. Every mutation either succeeds or leaves the block as it was. Borrowed slices die
@@ -30,6 +32,8 @@
 #define TORC_COMPACT_MAX_FIELDS 65535u /* what a count holds; the bytes end it earlier */
 #define TORC_COMPACT_LEN_1_MAX  107u   /* longest part whose length takes one byte */
 #define TORC_COMPACT_VERBATIM   0x80u  /* in the first byte of a block: nothing is encoded */
+#define TORC_COMPACT_COMMON_AT  8u     /* where the common lengths are, in a block that has them */
+#define TORC_COMPACT_AS_COMMON  0x7eu  /* in place of both lengths of an entry: the common ones */
 
 struct torc_pair {
     struct torc_slice field;
@@ -42,9 +46,34 @@ struct torc_pair_room {
     uint8_t value[TORC_CODEC_TEXT_MAX];
 };
 
-/* Bytes of the entry of this pair in a block that is verbatim or not, directory not counted. A part
- * above TORC_COMPACT_MAX_PART makes it larger than any block, so that a sum of entries shows it.
- * Cost: that of encoding both. */
+/* First length bytes of a field and its value, which tell length and form. */
+struct torc_compact_lens {
+    uint8_t field;
+    uint8_t value;
+};
+/* No entry has these. */
+static const struct torc_compact_lens torc_compact_no_common = {0x7f, 0x7f};
+
+/* A block to be made for pairs that are known. Zero it but for `verbatim`, and add the pairs. */
+struct torc_compact_plan {
+    bool verbatim;
+    struct torc_compact_lens lens; /* of the first pair: common if enough others have them */
+    size_t n_pairs;
+    size_t n_alike;     /* pairs with these lengths */
+    size_t entry_bytes; /* sum of torc_compact_entry_bytes() */
+};
+/* Cost: that of encoding both. */
+void torc_compact_plan_add(struct torc_compact_plan *plan, struct torc_slice field,
+                           struct torc_slice value);
+/* The capacity, without slack, of a block that takes all pairs, as torc_compact_need() says it. */
+size_t torc_compact_plan_need(const struct torc_compact_plan *plan);
+/* torc_compact_init() for the pairs of the plan. */
+void torc_compact_init_planned(uint8_t *block, size_t capacity,
+                               const struct torc_compact_plan *plan);
+
+/* Bytes of the entry of this pair in a block that is verbatim or not, directory not counted and
+ * lengths in full: it may take one less. A part above TORC_COMPACT_MAX_PART makes it larger than
+ * any block, so that a sum of entries shows it. Cost: that of encoding both. */
 size_t torc_compact_entry_bytes(struct torc_slice field, struct torc_slice value, bool verbatim);
 
 /* The least capacity of a block; it holds nothing, or a very small field. */
@@ -57,10 +86,11 @@ size_t torc_compact_empty_bytes(void);
  * O(1). */
 size_t torc_compact_need(const uint8_t *block, size_t n_new, size_t entry_bytes);
 
-/* The capacity to give a block that needs `need` bytes (torc_compact_need) and used `before`
- * (torc_compact_used; 0 = it is made by this command). A new block, loaded in one command, gets
- * 1/64 more; one that grows gets 1/8, or room for another step like this one (64 bytes of it at
- * most). Never above TORC_COMPACT_MAX_BYTES, except that a `need` above it comes back as it is. */
+/* The capacity to give a block that grows and needs `need` bytes (torc_compact_need) where it used
+ * `before` (torc_compact_used): 1/12 more, or room for another step like this one (64 bytes of it
+ * at most). A block that is made and loaded in one command gets none: many are never changed, and
+ * the first change costs one copy. Never above TORC_COMPACT_MAX_BYTES, except that a `need` above
+ * it comes back as it is. */
 size_t torc_compact_grow(size_t before, size_t need);
 
 /* Format `capacity` bytes at `block` as an empty hash. capacity from torc_compact_empty_bytes() to
@@ -100,15 +130,24 @@ int torc_compact_put(uint8_t *block, uint64_t seed, uint64_t hash, struct torc_s
 /* Remove `field`. 1 removed, 0 was not there. Never fails. */
 int torc_compact_del(uint8_t *block, uint64_t hash, struct torc_slice field);
 
+/* Write the content of `block` into `target` as small as it can be made, with the common lengths
+ * that pay most, and give it `capacity`, or what it needs if that is more: at most
+ * torc_compact_used(block). Returns the capacity. `target` has room for it. O(bytes). */
+size_t torc_compact_pack(const uint8_t *block, uint8_t *target, size_t capacity);
+
+/* Bytes that this would save at most, without more capacity: guessed in O(1) from the slack and,
+ * where the block has no common lengths, from its count. */
+size_t torc_compact_loose(const uint8_t *block);
+
 /* Write the content of `block` into `target` with another capacity (>= torc_compact_used(block),
  * -ENOSPC otherwise; at most TORC_COMPACT_MAX_BYTES); verbatim if the block is. The memory must not
  * overlap. */
 int torc_compact_copy(const uint8_t *block, uint8_t *target, size_t capacity) TORC_MUST_USE;
 
-/* Read the entry at `entry`, whatever it holds; returns its bytes. Text that is encoded is decoded
- * into `room`, other text borrows the entry. */
-size_t torc_compact_entry_read(const uint8_t *entry, struct torc_pair_room *room,
-                               struct torc_pair *out_pair);
+/* Read the entry at `entry` in `block`, whatever it holds; returns its bytes. Text that is encoded
+ * is decoded into `room`, other text borrows the entry. */
+size_t torc_compact_entry_read(const uint8_t *block, const uint8_t *entry,
+                               struct torc_pair_room *room, struct torc_pair *out_pair);
 
 /* Where the entries lie: first byte, and behind the last in the upper half. */
 uint64_t torc_compact_entry_bounds(const uint8_t *block);
@@ -125,13 +164,17 @@ static inline bool torc_compact_next(const uint8_t *block, uint64_t *position,
         return false;
     }
     const uint8_t *entry = block + at;
+    /* Where the lengths are: here, or once in the block. */
+    bool alike = entry[0] == TORC_COMPACT_AS_COMMON;
+    const uint8_t *lens = alike ? block + TORC_COMPACT_COMMON_AT : entry;
     size_t bytes;
-    if (TORC_LIKELY(entry[0] <= TORC_COMPACT_LEN_1_MAX && entry[1] <= TORC_COMPACT_LEN_1_MAX)) {
-        out_pair->field = torc_slice_of(entry + 2, entry[0]);
-        out_pair->value = torc_slice_of(entry + 2 + entry[0], entry[1]);
-        bytes = 2 + (size_t)entry[0] + entry[1];
+    if (TORC_LIKELY(lens[0] <= TORC_COMPACT_LEN_1_MAX && lens[1] <= TORC_COMPACT_LEN_1_MAX)) {
+        const uint8_t *field = entry + 2 - alike;
+        out_pair->field = torc_slice_of(field, lens[0]);
+        out_pair->value = torc_slice_of(field + lens[0], lens[1]);
+        bytes = (size_t)(field - entry) + lens[0] + lens[1];
     } else {
-        bytes = torc_compact_entry_read(entry, room, out_pair);
+        bytes = torc_compact_entry_read(block, entry, room, out_pair);
     }
     *position = bounds + bytes;
     return true;

@@ -16,12 +16,18 @@ static int bad(const char **out_why, const char *why)
     return -EBADMSG;
 }
 
+/* Whether a length of one byte is one: a number of bytes or a code that is in use. */
+static bool is_lead(uint8_t first)
+{
+    return first < TORC_COMPACT_CODE_LIMIT;
+}
+
 /* Read the length at *at (below `end`) and step over it. False: cut off, a code that is reserved,
  * or two bytes for what fits one. */
 static bool read_len(const uint8_t *entries, size_t end, size_t *at, struct torc_part *out_part)
 {
     uint8_t first = entries[*at];
-    if (first >= TORC_COMPACT_CODE_LIMIT && first < TORC_COMPACT_LEN_2_FLAG) {
+    if (!is_lead(first) && first < TORC_COMPACT_LEN_2_FLAG) {
         return false;
     }
     if (first >= TORC_COMPACT_LEN_2_FLAG && end - *at < 2) {
@@ -32,17 +38,32 @@ static bool read_len(const uint8_t *entries, size_t end, size_t *at, struct torc
     return size == torc_compact_len_bytes(out_part->bytes.len);
 }
 
+/* Read the lengths of the entry at *at (below `end`) and step over them. */
+static bool read_lens(const uint8_t *entries, size_t end, struct torc_compact_lens common,
+                      size_t *at, struct torc_compact_entry *out_entry)
+{
+    const uint8_t *entry = entries + *at;
+    if (entry[0] == TORC_COMPACT_AS_COMMON) {
+        ++*at;
+        torc_compact_lead_get(common.field, &out_entry->field);
+        torc_compact_lead_get(common.value, &out_entry->value);
+        return is_lead(common.field); /* false: the block has none */
+    }
+    return read_len(entries, end, at, &out_entry->field) && *at != end &&
+           read_len(entries, end, at, &out_entry->value) &&
+           !torc_compact_is_common(common, entry[0], torc_compact_lead(&out_entry->value));
+}
+
 /* Read the entry at *at (below `end`) and step over it. */
-static bool read_entry(const uint8_t *entries, size_t end, size_t *at,
-                       struct torc_compact_entry *out_entry)
+static bool read_entry(const uint8_t *entries, size_t end, struct torc_compact_lens common,
+                       size_t *at, struct torc_compact_entry *out_entry)
 {
     const size_t from = *at;
-    if (!read_len(entries, end, at, &out_entry->field) || *at == end ||
-        !read_len(entries, end, at, &out_entry->value) ||
+    if (!read_lens(entries, end, common, at, out_entry) ||
         out_entry->field.bytes.len + out_entry->value.bytes.len > end - *at) {
         return false;
     }
-    *at = from + torc_compact_entry_get(entries + from, out_entry);
+    *at = from + torc_compact_entry_get(entries + from, common, out_entry);
     return true;
 }
 
@@ -64,11 +85,16 @@ static const char *check_head(const uint8_t *block, size_t bytes,
         return "compact: shorter than the least block";
     }
     struct torc_compact_head head = torc_compact_head_load(block);
-    if ((block[0] >> 4 & TORC_COMPACT_FORM_MASK) != TORC_COMPACT_FORM_PLAIN) {
+    if ((block[0] & (TORC_COMPACT_PLAIN | TORC_COMPACT_EXPIRES)) != TORC_COMPACT_PLAIN) {
         return "compact: unknown form";
     }
-    if (head.capacity < TORC_COMPACT_MIN_BYTES || head.capacity > bytes) {
+    if (head.capacity < TORC_COMPACT_MIN_BYTES + head.common_bytes || head.capacity > bytes) {
         return "compact: capacity below the least or above the bytes there are";
+    }
+    /* No others may be written, or a long part would be taken for a short one. */
+    const struct torc_compact_lens common = torc_compact_common(block);
+    if (head.common_bytes != 0 && !(is_lead(common.field) && is_lead(common.value))) {
+        return "compact: common lengths of more than one byte";
     }
     if (head.groups_log2 == 1 ||
         (head.groups_log2 != 0 && (head.count < TORC_COMPACT_MEAN_MIN << head.groups_log2 ||
@@ -80,7 +106,7 @@ static const char *check_head(const uint8_t *block, size_t bytes,
     }
     size_t sum = 0;
     for (size_t i = 0; i < torc_compact_count_bytes(head.groups_log2); i++) {
-        sum += block[TORC_COMPACT_HEAD_BYTES + i];
+        sum += block[torc_compact_counts_at(&head) + i];
     }
     if (head.groups_log2 != 0 && sum != head.count) {
         return "compact: group counts do not sum up to the count";
@@ -98,7 +124,7 @@ static bool has_slot(const uint8_t *block, const struct torc_compact_head *head,
     size_t i = 0;
     size_t end = head->count;
     if (head->groups_log2 != 0) {
-        const uint8_t *counts = block + TORC_COMPACT_HEAD_BYTES;
+        const uint8_t *counts = block + torc_compact_counts_at(head);
         uint32_t group = torc_compact_group(head->groups_log2, hash);
         for (uint32_t before = 0; before < group; before++) {
             i += counts[before];
@@ -126,12 +152,13 @@ int torc_compact_check_hashed(const uint8_t *block, size_t bytes, torc_compact_h
     /* As many slots as entries, and a slot for each entry: so every slot is the slot of one entry,
      * and its offset is good. */
     const uint8_t *entries = block + torc_compact_entries_at(&head);
+    const struct torc_compact_lens common = torc_compact_common(block);
     struct torc_compact_entry entry;
     uint8_t room[TORC_CODEC_TEXT_MAX];
     size_t n = 0;
     for (size_t at = 0; at < head.entry_bytes; n++) {
         const size_t entry_at = at;
-        if (n == head.count || !read_entry(entries, head.entry_bytes, &at, &entry)) {
+        if (n == head.count || !read_entry(entries, head.entry_bytes, common, &at, &entry)) {
             return bad(out_why, "compact: broken entry, or more of them than the count");
         }
         if (!is_kept_right(head.verbatim, &entry.field) ||
@@ -151,7 +178,7 @@ int torc_compact_check_hashed(const uint8_t *block, size_t bytes, torc_compact_h
     for (size_t at = 0; at < head.entry_bytes;) {
         const size_t entry_at = at;
         struct torc_part value;
-        (void)read_entry(entries, head.entry_bytes, &at, &entry);
+        (void)read_entry(entries, head.entry_bytes, common, &at, &entry);
         const struct torc_slice field = torc_part_text(&entry.field, room);
         size_t place =
             torc_compact_ops()->locate(block, hasher(seed, field.data, field.len),

@@ -5,7 +5,8 @@
  *
  * A vector load takes 16 fingerprints from a place in or right behind the fingerprints, however few
  * there are, or 16 group counts likewise; what lies beyond is ignored. It stays inside the block:
- *   - the first load of a block of one group is at 8, and TORC_COMPACT_MIN_BYTES = 8 + 16;
+ *   - the first load of a block of one group is at 8, or at 10 behind common lengths, and no
+ *     capacity is less than that + 16;
  *   - a second load (32 at most) happens only behind 16 fields of a group of more;
  *   - so but for the first case there are at least 16 fields (groups mean 16 or more, too), and
  *     behind the last fingerprint lie at least 32 bytes of offsets and 32 of entries.
@@ -54,6 +55,7 @@ INLINE bool short_names_equal(const uint8_t *a, const uint8_t *b, size_t len)
 
 /* A group: where to look for a field. */
 struct group {
+    const uint8_t *block;
     const uint8_t *prints;  /* of the block */
     const uint8_t *entries; /* of the block, and, before them, the offsets */
     size_t first;           /* place of its first field in directory order */
@@ -66,8 +68,9 @@ typedef size_t count_before_fn(const uint8_t *counts, size_t group);
 
 INLINE struct group only_group(const uint8_t *block, struct torc_compact_head head)
 {
-    const uint8_t *prints = block + TORC_COMPACT_HEAD_BYTES;
+    const uint8_t *prints = block + torc_compact_counts_at(&head);
     return (struct group){
+        .block = block,
         .prints = prints,
         .entries = prints + TORC_COMPACT_SLOT_BYTES * (size_t)(head.count + head.spare),
         .first = 0,
@@ -82,9 +85,10 @@ INLINE struct group group_of(const uint8_t *block, struct torc_compact_head head
     if (head.groups_log2 == 0) {
         return only_group(block, head);
     }
-    const uint8_t *counts = block + TORC_COMPACT_HEAD_BYTES;
+    const uint8_t *counts = block + torc_compact_counts_at(&head);
     const size_t group = torc_compact_group(head.groups_log2, hash);
     return (struct group){
+        .block = block,
         .prints = block + torc_compact_prints_at(&head),
         .entries = block + torc_compact_entries_at(&head),
         .first = count_before(counts, group),
@@ -98,19 +102,31 @@ INLINE const uint8_t *entry_at(const uint8_t *entries, size_t place)
     return entries + torc_load_u16(entries + 2 * (ptrdiff_t)~place);
 }
 
+/* How an entry with the common lengths of `block` begins, if such an entry may have a field whose
+ * length begins with `lead`; else `lead` itself. */
+INLINE uint8_t other_lead(const uint8_t *block, uint8_t lead)
+{
+    return (block[0] & TORC_COMPACT_COMMON) != 0 && block[TORC_COMPACT_COMMON_AT] == lead
+               ? TORC_COMPACT_AS_COMMON
+               : lead;
+}
+
 /* Find a short name in a small group: its entry, or NULL. */
 INLINE const uint8_t *search_common(struct group group, uint64_t hash, struct torc_slice field,
                                     uint8_t lead, match_fn *match, size_t *out_place)
 {
     const uint8_t print = torc_hash_fingerprint(hash);
+    const uint8_t other = other_lead(group.block, lead);
     uint32_t matches = match(group.prints + group.first, group.n, print);
     for (; matches != 0; matches &= matches - 1) {
         /* A field this short has a length of one byte, which tells its form, too; that of the value
          * is stepped over without a branch. */
         const size_t place = group.first + (size_t)__builtin_ctz(matches);
         const uint8_t *entry = entry_at(group.entries, place);
-        const uint8_t *name = entry + 2 + (entry[1] >> 7);
-        if (TORC_LIKELY(entry[0] == lead && short_names_equal(name, field.data, field.len))) {
+        const uint8_t *name =
+            entry[0] == TORC_COMPACT_AS_COMMON ? entry + 1 : entry + 2 + (entry[1] >> 7);
+        if (TORC_LIKELY((entry[0] == lead || entry[0] == other) &&
+                        short_names_equal(name, field.data, field.len))) {
             *out_place = place;
             return entry;
         }
@@ -120,17 +136,24 @@ INLINE const uint8_t *search_common(struct group group, uint64_t hash, struct to
 
 /* The value of an entry whose field takes `field_bytes`, as stored; its length is behind one of one
  * byte. */
-INLINE void get_value(const uint8_t *entry, size_t field_bytes, struct torc_part *out_value)
+INLINE void get_value(const uint8_t *block, const uint8_t *entry, size_t field_bytes,
+                      struct torc_part *out_value)
 {
+    if (entry[0] == TORC_COMPACT_AS_COMMON) {
+        torc_compact_lead_get(block[TORC_COMPACT_COMMON_AT + 1], out_value);
+        out_value->bytes.data = entry + 1 + field_bytes;
+        return;
+    }
     const size_t len_bytes = torc_compact_len_get(entry + 1, out_value);
     out_value->bytes.data = entry + 1 + len_bytes + field_bytes;
 }
 
 /* The same as text, of a value that is long or encoded. */
-NOINLINE bool give_rare_text(const uint8_t *entry, size_t field_bytes, struct torc_value *out_value)
+NOINLINE bool give_rare_text(const uint8_t *block, const uint8_t *entry, size_t field_bytes,
+                             struct torc_value *out_value)
 {
     struct torc_part value;
-    get_value(entry, field_bytes, &value);
+    get_value(block, entry, field_bytes, &value);
     out_value->text = torc_part_text(&value, out_value->room);
     return true;
 }
@@ -144,10 +167,12 @@ INLINE bool find_common(struct group group, uint64_t hash, struct torc_slice fie
     if (entry == NULL) {
         return false;
     }
-    if (TORC_UNLIKELY(entry[1] > TORC_COMPACT_LEN_1_MAX)) {
-        return give_rare_text(entry, field.len, out_value);
+    const bool alike = entry[0] == TORC_COMPACT_AS_COMMON;
+    const uint8_t len = alike ? group.block[TORC_COMPACT_COMMON_AT + 1] : entry[1];
+    if (TORC_UNLIKELY(len > TORC_COMPACT_LEN_1_MAX)) {
+        return give_rare_text(group.block, entry, field.len, out_value);
     }
-    out_value->text = torc_slice_of(entry + 2 + field.len, entry[1]);
+    out_value->text = torc_slice_of(entry + 2 - alike + field.len, len);
     return true;
 }
 
@@ -159,7 +184,7 @@ INLINE size_t locate_common(struct group group, uint64_t hash, struct torc_slice
     if (entry == NULL) {
         return TORC_COMPACT_ABSENT;
     }
-    get_value(entry, field.len, out_value);
+    get_value(group.block, entry, field.len, out_value);
     return place;
 }
 
@@ -174,8 +199,9 @@ INLINE size_t search_any(struct group group, uint64_t hash, struct torc_slice fi
             size_t place = group.first + i + (size_t)__builtin_ctz(matches);
             struct torc_compact_entry stored;
             const uint8_t *entry = entry_at(group.entries, place);
-            (void)torc_compact_entry_get(entry, &stored);
-            if (entry[0] == lead && torc_slice_equal(stored.field.bytes, field)) {
+            (void)torc_compact_entry_get(entry, torc_compact_common(group.block), &stored);
+            if (torc_compact_lead(&stored.field) == lead &&
+                torc_slice_equal(stored.field.bytes, field)) {
                 *out_value = stored.value;
                 return place;
             }
@@ -240,7 +266,7 @@ INLINE size_t search_many(const uint8_t *block, size_t n, const uint64_t *hashes
 
     uint16_t firsts[SUMMED_GROUPS_MAX];
     const size_t n_groups = (size_t)1 << head.groups_log2;
-    const uint8_t *counts = block + TORC_COMPACT_HEAD_BYTES;
+    const uint8_t *counts = block + torc_compact_counts_at(&head);
     if (n_groups > SUMMED_GROUPS_MAX || n_groups > 4 * n) {
         for (size_t i = 0; i < n; i++) {
             n_found += find_next(block, group_of(block, head, hashes[i], count_before), hashes[i],
@@ -254,6 +280,7 @@ INLINE size_t search_many(const uint8_t *block, size_t n, const uint64_t *hashes
         first += counts[i];
     }
     struct group group = {
+        .block = block,
         .prints = block + torc_compact_prints_at(&head),
         .entries = block + torc_compact_entries_at(&head),
     };

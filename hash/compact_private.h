@@ -6,11 +6,12 @@
  *
  *   at               bytes        what
  *   0                8            header: form and groups, spare, capacity, count, entry bytes
- *   8                G            fields per group, 1 byte each; G = number of groups, none if one
- *   8 + G            n            fingerprints in directory order
- *   8 + G + n        3 * spare    room for more of both neighbours
+ *   8                C            common lengths: 2 bytes, or none (C = 0)
+ *   8 + C            G            fields per group, 1 byte each; G = number of groups, none if one
+ *   8 + C + G        n            fingerprints in directory order
+ *   8 + C + G + n    3 * spare    room for more of both neighbours
  *   E - 2n           2n           offsets, backwards: that of the i-th field lies at E - 2(i + 1)
- *   E                entry bytes  entries; E = 8 + G + 3(n + spare), and offsets count from here
+ *   E                entry bytes  entries; E = 8 + C + G + 3(n + spare), offsets count from here
  *   E + entry bytes  rest         slack, to the capacity
  */
 #ifndef TORC_HASH_COMPACT_PRIVATE_H
@@ -19,8 +20,9 @@
 #include "core/hashing.h"
 #include "hash/compact.h"
 
-#define TORC_COMPACT_FORM_PLAIN 1u    /* first byte: bits 4 to 6, below TORC_COMPACT_VERBATIM */
-#define TORC_COMPACT_FORM_MASK  0x07u /* of these bits */
+#define TORC_COMPACT_PLAIN      0x10u /* in the first byte: always */
+#define TORC_COMPACT_COMMON     0x20u /* in the first byte: there are common lengths */
+#define TORC_COMPACT_EXPIRES    0x40u /* in the first byte: reserved */
 #define TORC_COMPACT_HEAD_BYTES 8u
 #define TORC_COMPACT_SLOT_BYTES 3u /* of the directory, per field */
 #define TORC_COMPACT_SPARE_MAX  255u
@@ -30,13 +32,14 @@
 #define TORC_COMPACT_MEAN_MAX   16u   /* fields in a group on average, above: more groups */
 #define TORC_COMPACT_MEAN_MIN   4u    /* the same, below: fewer groups */
 #define TORC_COMPACT_CODE_FIRST 0x6cu /* this + form: the length byte of a part that is encoded */
-#define TORC_COMPACT_CODE_LIMIT                                                                    \
-    (TORC_COMPACT_CODE_FIRST + TORC_FORM_COUNT) /* not used, to 0x7f                               \
-                                                 */
+#define TORC_COMPACT_CODE_LIMIT (TORC_COMPACT_CODE_FIRST + TORC_FORM_COUNT)
 #define TORC_COMPACT_LEN_2_FLAG 0x80u /* a long part: this | high 7 bits of its length, low 8 */
 
-/* A lookup loads 16 fingerprints however few there are, so a block is never smaller than the header
- * and one such load. */
+#define TORC_COMPACT_COMMON_BYTES 2u
+static_assert(TORC_COMPACT_CODE_LIMIT <= TORC_COMPACT_AS_COMMON, "lead bytes are distinct");
+
+/* A lookup loads 16 fingerprints however few there are, so a block is never smaller than what is
+ * before them and one such load. */
 #define TORC_COMPACT_MIN_BYTES (TORC_COMPACT_HEAD_BYTES + 16u)
 
 /* The header, decoded. */
@@ -46,7 +49,8 @@ struct torc_compact_head {
     uint32_t capacity;    /* bytes of the block */
     uint32_t count;       /* fields */
     uint32_t entry_bytes;
-    bool verbatim; /* nothing is encoded */
+    uint32_t common_bytes; /* 2, or 0: no common lengths */
+    bool verbatim;         /* nothing is encoded */
 };
 
 static inline struct torc_compact_head torc_compact_head_load(const uint8_t *block)
@@ -58,6 +62,7 @@ static inline struct torc_compact_head torc_compact_head_load(const uint8_t *blo
         .capacity = (uint32_t)(word >> 16) & 0xffffu,
         .count = (uint32_t)(word >> 32) & 0xffffu,
         .entry_bytes = (uint32_t)(word >> 48),
+        .common_bytes = (uint32_t)word >> 4 & TORC_COMPACT_COMMON_BYTES,
         .verbatim = (word & TORC_COMPACT_VERBATIM) != 0,
     };
 }
@@ -70,8 +75,8 @@ static inline void torc_compact_head_store(uint8_t *block, const struct torc_com
     word = word << 16 | head->count;
     word = word << 16 | head->capacity;
     word = word << 8 | head->spare;
-    word = word << 8 | (head->verbatim ? TORC_COMPACT_VERBATIM : 0) | TORC_COMPACT_FORM_PLAIN << 4 |
-           head->groups_log2;
+    word = word << 8 | (head->verbatim ? TORC_COMPACT_VERBATIM : 0) | head->common_bytes << 4 |
+           TORC_COMPACT_PLAIN | head->groups_log2;
     torc_store_u64(block, word);
 }
 
@@ -81,10 +86,16 @@ static inline size_t torc_compact_count_bytes(uint32_t groups_log2)
     return ((size_t)1 << groups_log2) & ~(size_t)1;
 }
 
+/* Where the group counts begin. */
+static inline size_t torc_compact_counts_at(const struct torc_compact_head *head)
+{
+    return TORC_COMPACT_HEAD_BYTES + head->common_bytes;
+}
+
 /* Where the fingerprints begin. */
 static inline size_t torc_compact_prints_at(const struct torc_compact_head *head)
 {
-    return TORC_COMPACT_HEAD_BYTES + torc_compact_count_bytes(head->groups_log2);
+    return torc_compact_counts_at(head) + torc_compact_count_bytes(head->groups_log2);
 }
 
 /* Where the entries begin, and, downwards, the offsets. */
@@ -143,6 +154,23 @@ static inline uint8_t torc_compact_lead(const struct torc_part *part)
     return (uint8_t)(len <= TORC_COMPACT_LEN_1_MAX ? len : TORC_COMPACT_LEN_2_FLAG | len >> 8);
 }
 
+/* Whether an entry whose lengths begin so has the common lengths of a block. */
+static inline bool torc_compact_is_common(struct torc_compact_lens common, uint8_t field_lead,
+                                          uint8_t value_lead)
+{
+    return common.field == field_lead && common.value == value_lead;
+}
+
+/* The common lengths of a block; torc_compact_no_common if it has none. */
+static inline struct torc_compact_lens torc_compact_common(const uint8_t *block)
+{
+    if ((block[0] & TORC_COMPACT_COMMON) == 0) {
+        return torc_compact_no_common;
+    }
+    return (struct torc_compact_lens){.field = block[TORC_COMPACT_HEAD_BYTES],
+                                      .value = block[TORC_COMPACT_HEAD_BYTES + 1]};
+}
+
 /* Write the length of a part at p; returns its bytes. */
 static inline size_t torc_compact_len_put(uint8_t *p, const struct torc_part *part)
 {
@@ -154,21 +182,24 @@ static inline size_t torc_compact_len_put(uint8_t *p, const struct torc_part *pa
     return 2;
 }
 
+/* What a length of one byte says: the form and the number of bytes of the part. */
+static inline void torc_compact_lead_get(uint8_t lead, struct torc_part *out_part)
+{
+    bool is_raw = lead <= TORC_COMPACT_LEN_1_MAX;
+    out_part->form = is_raw ? TORC_FORM_RAW : (uint8_t)(lead - TORC_COMPACT_CODE_FIRST);
+    out_part->bytes.len = is_raw ? lead : torc_codec_form_bytes(out_part->form);
+}
+
 /* Read the length at p, in an entry: form and number of bytes of the part. Returns its own bytes.
  */
 static inline size_t torc_compact_len_get(const uint8_t *p, struct torc_part *out_part)
 {
-    out_part->form = TORC_FORM_RAW;
-    if (TORC_LIKELY(p[0] <= TORC_COMPACT_LEN_1_MAX)) {
-        out_part->bytes.len = p[0];
-        return 1;
-    }
     if (p[0] >= TORC_COMPACT_LEN_2_FLAG) {
+        out_part->form = TORC_FORM_RAW;
         out_part->bytes.len = (size_t)(p[0] & ~TORC_COMPACT_LEN_2_FLAG) << 8 | p[1];
         return 2;
     }
-    out_part->form = (uint8_t)(p[0] - TORC_COMPACT_CODE_FIRST);
-    out_part->bytes.len = torc_codec_form_bytes(out_part->form);
+    torc_compact_lead_get(p[0], out_part);
     return 1;
 }
 
@@ -177,13 +208,44 @@ struct torc_compact_entry {
     struct torc_part value;
 };
 
-/* Read the entry at `entry`; returns its bytes. */
-static inline size_t torc_compact_entry_get(const uint8_t *entry,
+/* Bytes in front of the parts of an entry in a block with these common lengths. */
+static inline size_t torc_compact_lens_bytes(struct torc_compact_lens common,
+                                             const struct torc_compact_entry *entry)
+{
+    if (torc_compact_is_common(common, torc_compact_lead(&entry->field),
+                               torc_compact_lead(&entry->value))) {
+        return 1;
+    }
+    return torc_compact_len_bytes(entry->field.bytes.len) +
+           torc_compact_len_bytes(entry->value.bytes.len);
+}
+
+/* Write them at p. */
+static inline void torc_compact_lens_put(uint8_t *p, struct torc_compact_lens common,
+                                         const struct torc_compact_entry *entry)
+{
+    if (torc_compact_is_common(common, torc_compact_lead(&entry->field),
+                               torc_compact_lead(&entry->value))) {
+        p[0] = TORC_COMPACT_AS_COMMON;
+        return;
+    }
+    p += torc_compact_len_put(p, &entry->field);
+    (void)torc_compact_len_put(p, &entry->value);
+}
+
+/* Read the entry at `entry`, in a block with these common lengths; returns its bytes. */
+static inline size_t torc_compact_entry_get(const uint8_t *entry, struct torc_compact_lens common,
                                             struct torc_compact_entry *out_entry)
 {
     const uint8_t *p = entry;
-    p += torc_compact_len_get(p, &out_entry->field);
-    p += torc_compact_len_get(p, &out_entry->value);
+    if (p[0] == TORC_COMPACT_AS_COMMON) {
+        torc_compact_lead_get(common.field, &out_entry->field);
+        torc_compact_lead_get(common.value, &out_entry->value);
+        p++;
+    } else {
+        p += torc_compact_len_get(p, &out_entry->field);
+        p += torc_compact_len_get(p, &out_entry->value);
+    }
     out_entry->field.bytes.data = p;
     out_entry->value.bytes.data = p + out_entry->field.bytes.len;
     return (size_t)(p - entry) + out_entry->field.bytes.len + out_entry->value.bytes.len;

@@ -132,7 +132,7 @@ static bool fits_in_place(const uint8_t *record, const struct torc_part *value)
 {
     struct torc_part old;
     (void)torc_record_field(record, &old);
-    return old.bytes.len == value->bytes.len && (record[0] & TORC_RECORD_EXPIRES) == 0;
+    return old.bytes.len == value->bytes.len && !torc_record_expires(record);
 }
 
 static void prefetch(const struct torc_arena *arena, const struct torc_table *table,

@@ -195,30 +195,40 @@ int torc_hash_random(const struct torc_keyspace *keyspace, const struct torc_key
 
 /* --- trimming --- */
 
-void torc_hash_trim(struct torc_keyspace *keyspace, uint64_t ref, size_t keep)
+/* The block of record `ref`, no extent, becomes what is in the scratch memory, which is smaller. */
+static void shrink_to_scratch(struct torc_keyspace *keyspace, uint64_t ref, uint8_t *block,
+                              size_t wanted)
 {
     struct torc_arena *arena = keyspace->arena;
-    uint8_t *record = record_at(keyspace, ref);
-    struct torc_slice key = torc_record_name(record);
-    uint8_t *block = torc_keyspace_payload(record, key.len);
     size_t capacity = torc_compact_capacity(block);
-    size_t wanted = torc_compact_used(block) + keep;
-    uint64_t bytes = torc_record_bytes(record);
-    int rc = torc_compact_copy(block, keyspace->scratch, wanted);
-    assert(rc == 0 && wanted < capacity);
-    (void)rc;
+    uint64_t bytes = torc_record_bytes(record_at(keyspace, ref));
+    assert(wanted < capacity);
     memcpy(block, keyspace->scratch, wanted);
     torc_record_write_hole(block + wanted, capacity - wanted);
     torc_record_trim(arena, torc_stream_shared(arena), ref, bytes, capacity - wanted);
 }
 
-static void trim_after_delete(struct torc_keyspace *keyspace, uint64_t ref, const uint8_t *block)
+void torc_hash_pack(struct torc_keyspace *keyspace, uint64_t ref, size_t min_saved)
+{
+    uint8_t *record = record_at(keyspace, ref);
+    uint8_t *block = torc_keyspace_payload(record, torc_record_name(record).len);
+    size_t wanted = torc_compact_pack(block, keyspace->scratch, 0);
+    if (torc_compact_capacity(block) - wanted >= min_saved) {
+        shrink_to_scratch(keyspace, ref, block, wanted);
+    }
+}
+
+static void trim_after_delete(struct torc_keyspace *keyspace, uint64_t ref, uint8_t *block)
 {
     size_t used = torc_compact_used(block);
     size_t slack = torc_compact_capacity(block) - used;
     if (slack > used / SLACK_PART + SLACK_MIN_BYTES &&
         !torc_record_is_extent(torc_record_bytes(record_at(keyspace, ref)))) {
-        torc_hash_trim(keyspace, ref, used / SLACK_KEPT_PART);
+        size_t wanted = used + used / SLACK_KEPT_PART;
+        int rc = torc_compact_copy(block, keyspace->scratch, wanted);
+        assert(rc == 0);
+        (void)rc;
+        shrink_to_scratch(keyspace, ref, block, wanted);
     }
 }
 
@@ -230,8 +240,8 @@ struct put {
     const struct torc_key *key;
     const struct torc_pair *pairs;
     size_t n_pairs;
-    bool verbatim;      /* of the compact block that is there, or would be made */
-    size_t entry_bytes; /* sum of torc_compact_entry_bytes() */
+    struct torc_compact_plan
+        plan; /* verbatim: as the compact block that is there, or would be made */
     bool may_be_compact;
 };
 
@@ -373,18 +383,18 @@ static int64_t put_pairs(const struct put *put, uint8_t *block)
 /* The key is absent: a compact hash if the pairs fit one. */
 static int64_t put_new(const struct put *put)
 {
-    size_t need = put->may_be_compact ? torc_compact_need(NULL, put->n_pairs, put->entry_bytes)
-                                      : TORC_COMPACT_MAX_BYTES + 1;
+    size_t need =
+        put->may_be_compact ? torc_compact_plan_need(&put->plan) : TORC_COMPACT_MAX_BYTES + 1;
     uint64_t ref;
     uint8_t *block;
     if (need > TORC_COMPACT_MAX_BYTES) {
         return put_as_full(put, TORC_REF_NONE);
     }
-    int rc = alloc_compact(put, capacity_for(put, 0, need), &ref, &block);
+    int rc = alloc_compact(put, need, &ref, &block);
     if (rc != 0) {
         return rc;
     }
-    torc_compact_init(block, capacity_for(put, 0, need), put->verbatim);
+    torc_compact_init_planned(block, need, &put->plan);
     int64_t created = put_pairs(put, block);
     assert(created >= 0);
     rc = torc_keyspace_insert(put->keyspace, put->key, ref);
@@ -403,7 +413,7 @@ static int64_t put_new(const struct put *put)
 /* Rewrite the block into a new record with room for one pair, which it can hold. */
 static int64_t rewrite_for_pair(const struct put *put, uint64_t old_ref, const uint8_t *old_block)
 {
-    size_t need = torc_compact_need(old_block, 1, put->entry_bytes);
+    size_t need = torc_compact_need(old_block, 1, put->plan.entry_bytes);
     size_t capacity =
         capacity_for(put, torc_compact_used(old_block), torc_min_u64(need, TORC_COMPACT_MAX_BYTES));
     uint64_t ref;
@@ -430,6 +440,11 @@ static int64_t rewrite_for_pairs(const struct put *put, uint64_t old_ref, uint8_
     int rc = torc_compact_copy(old_block, scratch, TORC_COMPACT_MAX_BYTES);
     assert(rc == 0);
     int64_t created = put_pairs(put, scratch);
+    if (created == -EMSGSIZE) {
+        /* A block that grew field by field has no common lengths yet: it may be made smaller. */
+        (void)torc_compact_pack(old_block, scratch, TORC_COMPACT_MAX_BYTES);
+        created = put_pairs(put, scratch);
+    }
     if (created < 0 || torc_compact_count(scratch) > keyspace->limits->compact_max_entries) {
         return -EMSGSIZE;
     }
@@ -479,8 +494,10 @@ static int64_t put_compact(const struct put *put, uint64_t ref)
         created = put_pairs(put, block);
         if (created == -ENOSPC) {
             created = rewrite_for_pair(put, ref, block);
+        } else if (created == -EMSGSIZE) {
+            created = rewrite_for_pairs(put, ref, block);
         }
-    } else if (torc_compact_need(block, put->n_pairs, put->entry_bytes) <=
+    } else if (torc_compact_need(block, put->n_pairs, put->plan.entry_bytes) <=
                    torc_compact_capacity(block) &&
                torc_compact_count(block) + put->n_pairs <= keyspace->limits->compact_max_entries) {
         created = put_pairs(put, block);
@@ -502,7 +519,7 @@ static int measure(struct put *put)
     for (size_t i = 0; i < put->n_pairs; ++i) {
         const struct torc_pair *pair = &put->pairs[i];
         longest = torc_max_u64(longest, torc_max_u64(pair->field.len, pair->value.len));
-        put->entry_bytes += torc_compact_entry_bytes(pair->field, pair->value, put->verbatim);
+        torc_compact_plan_add(&put->plan, pair->field, pair->value);
     }
     if (longest > most || put->key->name.len > most) {
         return -EMSGSIZE;
@@ -551,12 +568,12 @@ static int64_t put_planned(struct put *put, uint64_t ref)
 {
     struct torc_keyspace *keyspace = put->keyspace;
     enum torc_record_type type = TORC_RECORD_FILLER;
-    put->verbatim = keyspace->limits->disable_encoding;
+    put->plan.verbatim = keyspace->limits->disable_encoding;
     if (ref != TORC_REF_NONE) {
         uint8_t *record = record_at(keyspace, ref);
         type = torc_record_type(record);
         if (type == TORC_RECORD_COMPACT) {
-            put->verbatim =
+            put->plan.verbatim =
                 torc_compact_is_verbatim(torc_keyspace_payload(record, put->key->name.len));
         }
     }

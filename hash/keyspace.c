@@ -21,9 +21,8 @@ static const struct torc_clean_goal idle_goal = {.dead_min_bytes = 16 * TORC_KIB
 
 /* Compact blocks are trimmed when they have got this part of all records as slack. */
 #define TRIM_PART 100u
-/* Slack that is left alone: up to this, and up to one part in TRIM_KEEP_PART of the block. */
-#define TRIM_KEEP_BYTES 16u
-#define TRIM_KEEP_PART  32u
+/* What is less than one part in so many of a block is left as it is. */
+#define TRIM_KEEP_PART 128u
 
 /* --- open and close --- */
 
@@ -359,10 +358,9 @@ static void visit_to_trim(void *arg, uint64_t ref)
         return;
     }
     const uint8_t *block = torc_record_payload(record);
-    size_t capacity = torc_compact_capacity(block);
-    size_t slack = capacity - torc_compact_used(block);
-    if (slack > TRIM_KEEP_BYTES && slack > capacity / TRIM_KEEP_PART) {
-        torc_hash_trim(v->keyspace, ref, 0);
+    size_t least = 1 + torc_compact_capacity(block) / TRIM_KEEP_PART;
+    if (torc_compact_loose(block) >= least) {
+        torc_hash_pack(v->keyspace, ref, least);
     }
 }
 

@@ -91,7 +91,7 @@ static inline uint64_t torc_keyspace_find(const struct torc_keyspace *keyspace,
 static inline uint8_t *torc_keyspace_payload(uint8_t *record, size_t key_len)
 {
     return record + torc_record_key_head_bytes(key_len) +
-           ((record[0] & TORC_RECORD_EXPIRES) != 0 ? TORC_RECORD_EXPIRY_BYTES : 0);
+           (torc_record_expires(record) ? TORC_RECORD_EXPIRY_BYTES : 0);
 }
 
 /* --- keyspace.c --- */
@@ -115,9 +115,9 @@ void torc_keyspace_unlist(struct torc_keyspace *keyspace, struct torc_full *full
 
 /* --- hash.c --- */
 
-/* Cut the slack of a compact record, which has more, down to `keep` bytes, in place. The record is
- * no extent. */
-void torc_hash_trim(struct torc_keyspace *keyspace, uint64_t ref, size_t keep);
+/* Make the block of a compact record as small as it gets, in place, if that saves `min_saved` bytes
+ * (1 or more). The record is no extent. */
+void torc_hash_pack(struct torc_keyspace *keyspace, uint64_t ref, size_t min_saved);
 
 /* --- drop.c --- */
 

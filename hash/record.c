@@ -6,7 +6,7 @@
 
 #include "hash/compact.h"
 
-/* Tag bits that mean something; the others must be zero. */
+/* Bits that mean something in a tag that is not short; the others must be zero. */
 #define KNOWN_BITS                                                                                 \
     (TORC_RECORD_TYPE_MASK | TORC_RECORD_EXPIRES | TORC_RECORD_CLAIMED | TORC_RECORD_DEAD)
 
@@ -39,15 +39,18 @@ static size_t value_len_put(uint8_t *p, const struct torc_part *value)
 void torc_record_write_field(uint8_t *record, uint64_t owner, struct torc_slice field,
                              const struct torc_part *value)
 {
-    uint8_t *p = record;
-    if (owner == TORC_REF_NONE) {
-        *p++ = TORC_RECORD_FIELD;
+    uint8_t *p = record + 1;
+    if (owner == TORC_REF_NONE && field.len <= TORC_RECORD_SHORT_MAX) {
+        record[0] = (uint8_t)(TORC_RECORD_SHORT | field.len);
     } else {
-        *p++ = TORC_RECORD_FIELD_OWNED;
-        torc_store_u40(p, owner);
-        p += TORC_RECORD_OWNER_BYTES;
+        record[0] = TORC_RECORD_FIELD;
+        if (owner != TORC_REF_NONE) {
+            record[0] = TORC_RECORD_FIELD_OWNED;
+            torc_store_u40(p, owner);
+            p += TORC_RECORD_OWNER_BYTES;
+        }
+        p += torc_record_len_put(p, (uint32_t)field.len);
     }
-    p += torc_record_len_put(p, (uint32_t)field.len);
     p += value_len_put(p, value);
     put_bytes(put_bytes(p, field), value->bytes);
 }
@@ -173,6 +176,13 @@ static bool reader_value_len(struct reader *r, uint8_t *out_form, uint32_t *out_
     return reader_skip(r, 1);
 }
 
+static bool parse_short(struct reader *r, struct torc_record_view *view, uint32_t field_len)
+{
+    uint32_t value_len;
+    return reader_value_len(r, &view->form, &value_len) &&
+           reader_slice(r, field_len, &view->name) && reader_slice(r, value_len, &view->payload);
+}
+
 static bool parse_field(struct reader *r, struct torc_record_view *view, bool expires)
 {
     struct torc_slice owner;
@@ -184,7 +194,10 @@ static bool parse_field(struct reader *r, struct torc_record_view *view, bool ex
         }
         view->owner = torc_load_u40(owner.data);
     }
+    /* What can be short is short: there is one way to write a record. */
     return (!expires || reader_skip(r, TORC_RECORD_EXPIRY_BYTES)) && reader_len(r, &field_len) &&
+           (expires || view->type == TORC_RECORD_FIELD_OWNED ||
+            field_len > TORC_RECORD_SHORT_MAX) &&
            reader_value_len(r, &view->form, &value_len) &&
            reader_slice(r, field_len, &view->name) && reader_slice(r, value_len, &view->payload);
 }
@@ -213,16 +226,20 @@ int torc_record_parse(const uint8_t *p, uint64_t avail, struct torc_record_view 
 {
     struct reader r = {.p = p, .left = avail};
     struct torc_record_view view = {.form = TORC_FORM_RAW};
-    bool expires = (p[0] & TORC_RECORD_EXPIRES) != 0;
+    bool is_short = torc_record_is_short(p);
+    bool expires = torc_record_expires(p);
     bool good;
-    if ((p[0] & ~KNOWN_BITS) != 0 || (p[0] & TORC_RECORD_TYPE_MASK) > TORC_RECORD_HOLE) {
+    if (!is_short &&
+        ((p[0] & ~KNOWN_BITS) != 0 || (p[0] & TORC_RECORD_TYPE_MASK) > TORC_RECORD_HOLE)) {
         return -EBADMSG;
     }
     view.type = torc_record_type(p);
     view.dead = torc_record_is_dead(p);
     view.claimed = (p[0] & TORC_RECORD_CLAIMED) != 0;
     (void)reader_skip(&r, 1);
-    if (view.type == TORC_RECORD_FILLER) {
+    if (is_short) {
+        good = parse_short(&r, &view, p[0] & TORC_RECORD_SHORT_MAX);
+    } else if (view.type == TORC_RECORD_FILLER) {
         good = p[0] == TORC_RECORD_FILLER;
     } else if (view.type == TORC_RECORD_HOLE) {
         good = p[0] == (TORC_RECORD_HOLE | TORC_RECORD_DEAD) && avail >= TORC_RECORD_HOLE_BYTES &&

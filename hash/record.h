@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The bytes of a record: what a table reference points at. Format: docs/formats/record.md,
- * version 2.
+ * version 3.
  *
  *   key record     tag, key length (1-5), [expiry 6], key, payload
  *                  payload  compact: the blob (hash/compact.h), which knows its own size
  *                           full:    5-byte reference of the root (hash/full.h)
  *                           string:  value length (1-5), value
- *   field record   tag, [owner 5], [expiry 6], field length (1-5), value length (1-5), field, value
+ *   field record   tag with the length of the field, value length (1-5), field, value
+ *                  or, when the field is long, in a shared segment, or has an expiry:
+ *                  tag, [owner 5], [expiry 6], field length (1-5), value length (1-5), field, value
  *                  owner only in segments that several hashes share (TORC_RECORD_FIELD_OWNED);
  *                  the value is kept as the codec chooses (hash/codec.h), which the first byte of
  *                  its length tells; the field is always raw, so that a name can be borrowed
@@ -37,6 +39,9 @@ enum torc_record_type {
 };
 #define TORC_RECORD_TYPE_MASK 0x07u
 #define TORC_RECORD_EXPIRES   0x08u /* a 6-byte expiry, milliseconds, follows (room left) */
+#define TORC_RECORD_SHORT     0x20u /* TORC_RECORD_FIELD; the five bits below are the field's length \
+                                     */
+#define TORC_RECORD_SHORT_MAX 0x1fu
 #define TORC_RECORD_CLAIMED   0x40u /* only inside a multi-field write: it will change this */
 #define TORC_RECORD_DEAD      0x80u
 
@@ -122,9 +127,19 @@ static inline size_t torc_record_value_len_get(const uint8_t *p, struct torc_par
     return size;
 }
 
+static inline bool torc_record_is_short(const uint8_t *record)
+{
+    return (record[0] & TORC_RECORD_SHORT) != 0;
+}
 static inline enum torc_record_type torc_record_type(const uint8_t *record)
 {
-    return (enum torc_record_type)(record[0] & TORC_RECORD_TYPE_MASK);
+    return torc_record_is_short(record)
+               ? TORC_RECORD_FIELD
+               : (enum torc_record_type)(record[0] & TORC_RECORD_TYPE_MASK);
+}
+static inline bool torc_record_expires(const uint8_t *record)
+{
+    return (record[0] & (TORC_RECORD_SHORT | TORC_RECORD_EXPIRES)) == TORC_RECORD_EXPIRES;
 }
 static inline bool torc_record_is_dead(const uint8_t *record)
 {
@@ -135,13 +150,16 @@ static inline bool torc_record_is_dead(const uint8_t *record)
 static inline struct torc_slice torc_record_name(const uint8_t *record)
 {
     const uint8_t *p = record + 1;
+    if (torc_record_is_short(record)) {
+        return torc_slice_of(p + torc_record_len_span(p[0]), record[0] & TORC_RECORD_SHORT_MAX);
+    }
     enum torc_record_type type = torc_record_type(record);
     uint32_t name_len;
     if (type == TORC_RECORD_FIELD_OWNED) {
         p += TORC_RECORD_OWNER_BYTES;
     }
     if (type == TORC_RECORD_FIELD || type == TORC_RECORD_FIELD_OWNED) {
-        if (record[0] & TORC_RECORD_EXPIRES) {
+        if (torc_record_expires(record)) {
             p += TORC_RECORD_EXPIRY_BYTES;
         }
         p += torc_record_len_get(p, &name_len);
@@ -149,7 +167,7 @@ static inline struct torc_slice torc_record_name(const uint8_t *record)
         return torc_slice_of(p, name_len);
     }
     p += torc_record_len_get(p, &name_len);
-    if (record[0] & TORC_RECORD_EXPIRES) {
+    if (torc_record_expires(record)) {
         p += TORC_RECORD_EXPIRY_BYTES;
     }
     return torc_slice_of(p, name_len);
@@ -186,8 +204,11 @@ static inline uint64_t torc_record_root(const uint8_t *record)
  * is short, and its code point as long as its length would be.) */
 static inline uint64_t torc_record_field_bytes(bool owned, uint64_t field_len, uint64_t value_len)
 {
-    return 1 + (owned ? TORC_RECORD_OWNER_BYTES : 0) + torc_record_len_size(field_len) +
-           torc_record_len_size(value_len) + field_len + value_len;
+    uint64_t head = owned                                ? 1 + TORC_RECORD_OWNER_BYTES
+                    : field_len <= TORC_RECORD_SHORT_MAX ? 0 /* the length is in the tag */
+                                                         : 1;
+    return head + torc_record_len_size(field_len) + torc_record_len_size(value_len) + field_len +
+           value_len;
 }
 
 /* Write a whole field record. `owner` TORC_REF_NONE: the segment knows it (TORC_RECORD_FIELD), else
@@ -204,14 +225,16 @@ static inline struct torc_slice torc_record_field(const uint8_t *record,
                                                   struct torc_part *out_value)
 {
     const uint8_t *p = record + 1;
-    uint32_t field_len;
-    if (torc_record_type(record) == TORC_RECORD_FIELD_OWNED) {
-        p += TORC_RECORD_OWNER_BYTES;
+    uint32_t field_len = record[0] & TORC_RECORD_SHORT_MAX;
+    if (!torc_record_is_short(record)) {
+        if (torc_record_type(record) == TORC_RECORD_FIELD_OWNED) {
+            p += TORC_RECORD_OWNER_BYTES;
+        }
+        if (torc_record_expires(record)) {
+            p += TORC_RECORD_EXPIRY_BYTES;
+        }
+        p += torc_record_len_get(p, &field_len);
     }
-    if (record[0] & TORC_RECORD_EXPIRES) {
-        p += TORC_RECORD_EXPIRY_BYTES;
-    }
-    p += torc_record_len_get(p, &field_len);
     p += torc_record_value_len_get(p, out_value);
     out_value->bytes.data = p + field_len;
     return torc_slice_of(p, field_len);

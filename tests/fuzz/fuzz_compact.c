@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "hash/compact_private.h"
+#include "tests/support/compact_bytes.h"
 #include "tests/support/squeezed_hash.h"
 
 static const uint64_t masks[] = {UINT64_MAX, 0, 0x3, 0xc00000, 0xc00003};
@@ -41,7 +42,7 @@ static void read_all(const uint8_t *block, uint64_t mask)
         must(value.text.data != NULL && torc_slice_equal(value.text, pair.value));
         must(torc_compact_find_many(block, 1, &hash, &pair.field, &value) == 1);
         must(value.text.data != NULL && torc_slice_equal(value.text, pair.value));
-        bytes += torc_compact_entry_bytes(pair.field, pair.value, torc_compact_is_verbatim(block));
+        bytes += torc_compact_bytes_in(block, pair.field, pair.value);
     }
     must(n == torc_compact_count(block));
     must(bytes == torc_compact_head_load(block).entry_bytes);
@@ -54,6 +55,28 @@ static void read_all(const uint8_t *block, uint64_t mask)
     uint64_t hash = hash_of(mask, absent);
     must(torc_compact_find(block, hash, absent, &value) ==
          (torc_compact_find_many(block, 1, &hash, &absent, &value) == 1));
+}
+
+/* Packed, it is a block that says the same. */
+static void pack(const uint8_t *block, uint64_t mask)
+{
+    uint8_t *packed = malloc(TORC_COMPACT_MAX_BYTES);
+    must(packed != NULL);
+    size_t capacity = torc_compact_pack(block, packed, 0);
+    must(capacity <= torc_compact_used(block) && capacity == torc_compact_capacity(packed));
+    must(torc_compact_check_hashed(packed, capacity, torc_squeezed_hash, mask, NULL) == 0);
+    must(torc_compact_count(packed) == torc_compact_count(block));
+    struct torc_pair pair;
+    struct torc_pair there;
+    struct torc_pair_room room;
+    struct torc_pair_room there_room;
+    uint64_t position = 0;
+    for (uint64_t at = 0; torc_compact_next(block, &at, &room, &pair);) {
+        must(torc_compact_next(packed, &position, &there_room, &there));
+        must(torc_slice_equal(pair.field, there.field) &&
+             torc_slice_equal(pair.value, there.value));
+    }
+    free(packed);
 }
 
 /* Delete all fields of a copy, one by one, and put each back. */
@@ -90,6 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     read_all(data + 1, mask);
+    pack(data + 1, mask);
     if (torc_compact_count(data + 1) <= 64) {
         change_all(data + 1, mask);
     }

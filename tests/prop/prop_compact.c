@@ -12,6 +12,7 @@
 
 #include "hash/compact_private.h"
 #include "tests/support/coded_text.h"
+#include "tests/support/compact_bytes.h"
 #include "tests/support/prng.h"
 #include "tests/support/squeezed_hash.h"
 
@@ -32,6 +33,7 @@ struct world {
     size_t n_names; /* to choose from */
     size_t len_max; /* of most values */
     bool verbatim;
+    bool alike; /* most values have one length */
     uint8_t *memory;
     uint8_t *block; /* in `memory`, at any alignment, ending with it */
     struct entry entries[NAMES_MAX];
@@ -93,6 +95,9 @@ static void make_names(void)
 /* `room`, of TORC_CODED_BYTES, must live as long as the value. */
 static struct torc_slice draw_value(struct world *world, char *room)
 {
+    if (world->alike && torc_prng_below(&world->prng, 4) != 0) {
+        return torc_slice_of(noise + torc_prng_below(&world->prng, TORC_COMPACT_MAX_PART), 3);
+    }
     if (torc_prng_below(&world->prng, 3) == 0) {
         return torc_coded_random(&world->prng, room);
     }
@@ -159,6 +164,16 @@ static bool check_world(const struct world *world)
     return true;
 }
 
+/* An empty block; with common lengths if most values will be alike. */
+static void init(struct world *world, uint8_t *block, size_t capacity)
+{
+    struct torc_compact_plan plan = {.verbatim = world->verbatim};
+    for (size_t i = 0; world->alike && i < 8; i++) {
+        torc_compact_plan_add(&plan, name_slice(1), torc_slice_of(noise, 3));
+    }
+    torc_compact_init_planned(block, capacity, &plan);
+}
+
 static bool resize(struct world *world, size_t capacity)
 {
     size_t offset = torc_prng_below(&world->prng, 16);
@@ -166,7 +181,7 @@ static bool resize(struct world *world, size_t capacity)
     MUST(memory != NULL);
     memset(memory, 0xee, offset + capacity);
     if (world->block == NULL) {
-        torc_compact_init(memory + offset, capacity, world->verbatim);
+        init(world, memory + offset, capacity);
     } else {
         size_t used = torc_compact_used(world->block);
         int rc = torc_compact_copy(world->block, memory + offset, capacity);
@@ -186,7 +201,7 @@ static bool resize(struct world *world, size_t capacity)
 
 static size_t entry_bytes_of(const struct world *world, size_t name, struct torc_slice value)
 {
-    return torc_compact_entry_bytes(name_slice(name), value, world->verbatim);
+    return torc_compact_bytes_in(world->block, name_slice(name), value);
 }
 
 /* What the block would use after this put. */
@@ -202,7 +217,7 @@ static size_t used_after(const struct world *world, size_t name, struct torc_sli
         torc_compact_prints_at(&head) + TORC_COMPACT_SLOT_BYTES * (size_t)head.count +
         head.entry_bytes + entry -
         entry_bytes_of(world, name, torc_slice_of(world->entries[i].value, world->entries[i].len));
-    return torc_max_u64(bytes, torc_compact_empty_bytes());
+    return torc_max_u64(bytes, torc_compact_empty_bytes() + head.common_bytes);
 }
 
 static bool put(struct world *world, size_t name, struct torc_slice value, int *out_rc)
@@ -319,6 +334,30 @@ static bool step_copy(struct world *world)
     return resize(world, torc_min_u64(capacity, TORC_COMPACT_MAX_BYTES));
 }
 
+/* Into the least memory, or some more. */
+static bool step_pack(struct world *world)
+{
+    static uint8_t packed[TORC_COMPACT_MAX_BYTES];
+    const size_t used = torc_compact_used(world->block);
+    const bool is_common = (world->block[0] & TORC_COMPACT_COMMON) != 0;
+    const size_t loose = torc_compact_loose(world->block);
+    size_t wanted = torc_prng_below(&world->prng, 2) * torc_prng_below(&world->prng, 2 * used);
+    wanted = torc_min_u64(wanted, TORC_COMPACT_MAX_BYTES);
+    const size_t capacity = torc_compact_pack(world->block, packed, wanted);
+    MUST(capacity >= wanted && capacity <= torc_max_u64(wanted, used));
+    MUST(capacity == torc_max_u64(wanted, torc_compact_used(packed)));
+    MUST(torc_compact_used(packed) <= used);
+    MUST(torc_compact_capacity(packed) == capacity);
+    MUST(is_common || torc_compact_capacity(world->block) - torc_compact_used(packed) <= loose);
+    uint8_t *memory = malloc(capacity);
+    MUST(memory != NULL);
+    memcpy(memory, packed, capacity);
+    free(world->memory);
+    world->memory = memory;
+    world->block = memory;
+    return true;
+}
+
 static bool step_find(struct world *world)
 {
     uint64_t hashes[BATCH_MAX] = {0};
@@ -365,8 +404,11 @@ static bool step(struct world *world, uint64_t i)
 {
     const bool grows = i / (2 * world->n_names) % 2 == 0;
     uint64_t dice = torc_prng_below(&world->prng, 100);
-    if (dice < 10) {
+    if (dice < 7) {
         return step_copy(world);
+    }
+    if (dice < 10) {
+        return step_pack(world);
     }
     if (dice < 15) {
         return grows ? step_batch(world) : step_del(world);
@@ -379,7 +421,7 @@ static bool step(struct world *world, uint64_t i)
 
 static bool run(struct world *world, uint64_t n_steps)
 {
-    bool good = resize(world, torc_compact_empty_bytes());
+    bool good = resize(world, torc_compact_empty_bytes() + TORC_COMPACT_COMMON_BYTES);
     for (uint64_t i = 0; good && i < n_steps; i++) {
         good = step(world, i) && check_world(world);
         if (!good) {
@@ -404,22 +446,27 @@ int main(void)
         size_t len_max;
         unsigned per_cent;
         bool verbatim;
+        bool alike;
     } cases[] = {
-        {UINT64_MAX, 5, 40, 5, false},
-        {UINT64_MAX, 60, 40, 20, false},
-        {UINT64_MAX, 500, 40, 8, false},
-        {UINT64_MAX, 2000, 40, 4, false},
-        {UINT64_MAX, 400, 1000, 6, false},
-        {~0xfcull, 60, 40, 10, false},
-        {~0xfcull, 300, 40, 5, false},
-        {~0x3fff00ull, 60, 40, 10, false},
-        {~0x3fff00ull, 700, 40, 4, false},
-        {~0xffull, 150, 40, 8, false},
-        {~0xffff00ull, 60, 40, 7, false},
-        {~0xffff00ull, 500, 40, 6, false},
-        {0, 40, 40, 7, false},
-        {UINT64_MAX, 60, 40, 10, true},
-        {~0xffff00ull, 200, 40, 5, true},
+        {UINT64_MAX, 5, 40, 5, false, false},
+        {UINT64_MAX, 60, 40, 20, false, false},
+        {UINT64_MAX, 500, 40, 8, false, false},
+        {UINT64_MAX, 2000, 40, 4, false, false},
+        {UINT64_MAX, 400, 1000, 6, false, false},
+        {~0xfcull, 60, 40, 10, false, false},
+        {~0xfcull, 300, 40, 5, false, false},
+        {~0x3fff00ull, 60, 40, 10, false, false},
+        {~0x3fff00ull, 700, 40, 4, false, false},
+        {~0xffull, 150, 40, 8, false, false},
+        {~0xffff00ull, 60, 40, 7, false, false},
+        {~0xffff00ull, 500, 40, 6, false, false},
+        {0, 40, 40, 7, false, false},
+        {UINT64_MAX, 60, 40, 10, true, false},
+        {~0xffff00ull, 200, 40, 5, true, false},
+        {UINT64_MAX, 60, 40, 8, false, true},
+        {UINT64_MAX, 800, 40, 4, false, true},
+        {~0xfcull, 60, 40, 5, true, true},
+        {0, 40, 40, 4, false, true},
     };
     uint64_t seed = torc_test_seed(20260701);
     uint64_t n_ops = torc_test_ops(24000);
@@ -432,6 +479,7 @@ int main(void)
             .n_names = cases[i].n_names,
             .len_max = cases[i].len_max,
             .verbatim = cases[i].verbatim,
+            .alike = cases[i].alike,
         };
         if (!run(&world, n_ops * cases[i].per_cent / 100)) {
             printf("failed: TORC_SEED=%llu TORC_OPS=%llu\n", (unsigned long long)seed,
