@@ -125,9 +125,10 @@ void torc_arena_set_root(struct torc_arena *arena, unsigned database, uint64_t r
 void torc_arena_set_in_flight(struct torc_arena *arena, uint64_t what);
 uint64_t torc_arena_in_flight(const struct torc_arena *arena);
 
-/* Give free memory above what is kept back to the kernel, at most about `max_bytes` (a commit step,
- * 2 MiB with huge pages, is the least). True while there is more. Frees do some of it themselves;
- * for idle moments, and after large frees. Costs a syscall per piece, about 0.2 ms a MiB. */
+/* Give free memory back to the kernel, but for 1/256 of what is committed, a commit step at least;
+ * frees keep more for the next allocation. At most about `max_bytes` a call (a commit step, 2 MiB
+ * with huge pages, is the least). True while there is more. For idle moments: costs a syscall per
+ * piece, about 0.2 ms a MiB. */
 bool torc_arena_tidy(struct torc_arena *arena, uint64_t max_bytes);
 
 /* For tests: let the n-th allocation from now (1 = the next) and all later ones fail with -ENOSPC;

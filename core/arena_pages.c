@@ -13,6 +13,7 @@
 
 #define KEEP_MIN_BYTES  (4ull * TORC_MIB) /* free memory kept at least... */
 #define KEEP_SHARE_LOG2 4u                /* ...and 1/16 of what is committed */
+#define TIDY_SHARE_LOG2 8u                /* torc_arena_tidy(): a commit step, or 1/256 */
 #define FREE_TRIM_BYTES TORC_MIB          /* at most given back within one free */
 #define NO_ORDER        TORC_FREE_ORDERS
 
@@ -215,9 +216,11 @@ static void idle_release(struct torc_arena *arena, uint64_t keep, uint64_t budge
 
 bool torc_arena_tidy(struct torc_arena *arena, uint64_t max_bytes)
 {
-    idle_release(arena, keep_pages(arena->super), torc_max_u64(max_bytes >> TORC_PAGE_LOG2, 1));
-    return (arena->super->flags & TORC_SUPER_HOLD) == 0 &&
-           arena->super->idle_pages > keep_pages(arena->super);
+    const struct torc_superblock *super = arena->super;
+    uint64_t keep = torc_max_u64(super->committed >> TIDY_SHARE_LOG2 >> TORC_PAGE_LOG2,
+                                 1ull << super->step_order);
+    idle_release(arena, keep, torc_max_u64(max_bytes >> TORC_PAGE_LOG2, 1));
+    return (super->flags & TORC_SUPER_HOLD) == 0 && super->idle_pages > keep;
 }
 
 /* ---- page runs ---- */

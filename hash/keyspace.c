@@ -9,9 +9,11 @@
 #include "hash/cleaner.h"
 #include "hash/keyspace_private.h"
 
-/* When the dead share of records is worth the cleaner's work: under load, and when idle. */
+/* When the dead share of records is worth the cleaner's work: under load, when idle, and when idle
+ * for long. */
 static const struct torc_clean_goal busy_goal = {.dead_min_bytes = 64 * TORC_KIB, .dead_part = 10};
 static const struct torc_clean_goal idle_goal = {.dead_min_bytes = 16 * TORC_KIB, .dead_part = 50};
+static const struct torc_clean_goal rest_goal = {.dead_min_bytes = 4 * TORC_KIB, .dead_part = 250};
 
 /* A home of the index that is moved counts as this many units: it has as many entries. */
 #define HOME_UNITS 8u
@@ -19,10 +21,8 @@ static const struct torc_clean_goal idle_goal = {.dead_min_bytes = 16 * TORC_KIB
 /* What a flush frees itself. */
 #define FLUSH_UNITS 64u
 
-/* Compact blocks are trimmed when they have got this part of all records as slack. */
-#define TRIM_PART 100u
 /* What is less than one part in so many of a block is left as it is. */
-#define TRIM_KEEP_PART 128u
+#define TRIM_KEEP_PART 256u
 
 /* --- open and close --- */
 
@@ -340,6 +340,7 @@ bool torc_keyspace_maintain(struct torc_keyspace *keyspace, unsigned budget)
 
 struct trim_visit {
     struct torc_keyspace *keyspace;
+    const struct torc_clean_goal *goal;
     unsigned n_seen;
 };
 
@@ -350,7 +351,7 @@ static void visit_to_trim(void *arg, uint64_t ref)
     const uint8_t *record = torc_arena_at(v->keyspace->arena, ref);
     ++v->n_seen;
     if (torc_record_type(record) == TORC_RECORD_FULL) {
-        list_for_cleaner(v->keyspace, torc_record_root(record), &idle_goal);
+        list_for_cleaner(v->keyspace, torc_record_root(record), v->goal);
         return;
     }
     if (torc_record_type(record) != TORC_RECORD_COMPACT ||
@@ -364,19 +365,21 @@ static void visit_to_trim(void *arg, uint64_t ref)
     }
 }
 
-/* One walk over all keys after enough slack was given out. Returns the units left. */
-static unsigned trim_step(struct torc_keyspace *keyspace, unsigned budget, bool *out_more)
+/* One walk over all keys after enough slack was given out: as much as may be dead. Returns the
+ * units left. */
+static unsigned trim_step(struct torc_keyspace *keyspace, const struct torc_clean_goal *goal,
+                          unsigned budget, bool *out_more)
 {
     struct torc_keyspace_root *root = keyspace->root;
     uint64_t live = torc_stream_shared(keyspace->arena)->live;
-    if (root->trimming == 0 && root->slack_bytes > live / TRIM_PART) {
+    if (root->trimming == 0 && root->slack_bytes > live / goal->dead_part) {
         root->slack_bytes = 0;
         root->trim_cursor = 0;
         root->trimming = 1;
     }
     torc_keyspace_begin(keyspace, TORC_OPERATION_TRIM, 0);
     while (root->trimming != 0 && budget > 0) {
-        struct trim_visit v = {.keyspace = keyspace};
+        struct trim_visit v = {.keyspace = keyspace, .goal = goal};
         root->trim_cursor =
             torc_table_scan(keyspace->arena, &root->table, root->trim_cursor, 1, visit_to_trim, &v);
         root->trimming = root->trim_cursor != 0;
@@ -387,11 +390,12 @@ static unsigned trim_step(struct torc_keyspace *keyspace, unsigned budget, bool 
     return budget;
 }
 
-bool torc_keyspace_settle(struct torc_keyspace *keyspace, unsigned budget)
+bool torc_keyspace_settle(struct torc_keyspace *keyspace, bool fully, unsigned budget)
 {
+    const struct torc_clean_goal *goal = fully ? &rest_goal : &idle_goal;
     bool trimming;
-    unsigned left = trim_step(keyspace, budget, &trimming);
-    if (left == 0 || maintain(keyspace, left, &idle_goal) || trimming) {
+    unsigned left = trim_step(keyspace, goal, budget, &trimming);
+    if (left == 0 || maintain(keyspace, left, goal) || trimming) {
         return true;
     }
     /* Nothing lives: give the open segment back as well. */

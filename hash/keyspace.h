@@ -136,10 +136,11 @@ int torc_hash_random(const struct torc_keyspace *keyspace, const struct torc_key
  * segment or two for the moment, as records must be copied before their place is free. */
 bool torc_keyspace_maintain(struct torc_keyspace *keyspace, unsigned budget);
 
-/* The same for idle moments: also cuts the slack of compact blocks and cleans until two per cent of
- * the records are dead. A hash that is written to next gets its slack again. True while there is
- * more; false without work when little has changed. */
-bool torc_keyspace_settle(struct torc_keyspace *keyspace, unsigned budget);
+/* The same for idle moments: also packs compact blocks that have got slack and cleans until two per
+ * cent of the records are dead; `fully`, until 0.4 per cent are, which moves up to 250 bytes for
+ * each that is won, so it is for times when nobody writes. A hash that is written to next gets its
+ * slack again. True while there is more; false without work when little has changed. */
+bool torc_keyspace_settle(struct torc_keyspace *keyspace, bool fully, unsigned budget);
 
 /* Every invariant of the keyspaces of this arena and of what hangs on them: tables, blocks,
  * records, streams, accounting. 0 or -EBADMSG with *out_why (may be NULL). O(size). */

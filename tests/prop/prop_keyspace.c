@@ -383,7 +383,7 @@ static void maintain(struct bench *b)
         torc_arena_fail_after(b->arena, 1 + below(b, 5));
     }
     if (below(b, 8) == 0) {
-        (void)torc_keyspace_settle(keyspace(b), (unsigned)below(b, 100));
+        (void)torc_keyspace_settle(keyspace(b), below(b, 2) == 0, (unsigned)below(b, 100));
     } else {
         (void)torc_keyspace_maintain(keyspace(b), (unsigned)below(b, 100));
     }
@@ -442,7 +442,7 @@ static void finish(struct bench *b)
         struct torc_pair pair = {.field = torc_slice_str("f"), .value = torc_slice_str("v")};
         HOLD(b, torc_hash_put(keyspace(b), &key, &pair, 1) == 1);
         flush(b);
-        while (torc_keyspace_settle(keyspace(b), 50)) {
+        while (torc_keyspace_settle(keyspace(b), true, 50)) {
         }
         HOLD(b, torc_keyspace_check(keyspace(b), &why) == 0);
     }

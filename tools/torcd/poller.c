@@ -17,6 +17,7 @@
 #define RING_BUSY_NS        100000u  /* rings are busy for so long after a request */
 #define UPKEEP_EVERY_NS     1000000u /* timers */
 #define QUIET_COMMANDS      32u /* fewer in a second: a quiet time, memory may be made compact */
+#define REST_SECONDS        5u  /* of quiet: as compact as it gets */
 #define SECOND_NS           1000000000u
 #define SLEEP_MAX_MS        10 /* with sessions attached */
 #define SLEEP_MAX_ALONE_MS  1000
@@ -56,17 +57,18 @@ struct torc_poller {
     uint64_t second_commands; /* commands up to then */
     uint64_t maintained_at;   /* commands at the last step of maintenance */
     uint64_t settled_at;      /* commands when the last settling was done */
+    bool settled_fully;       /* and whether it was one for long quiet times */
 
     struct torc_batch batch;
     struct torc_source mail_source;
     int epoll_fd;
-    unsigned n_busy;      /* sessions that had work in the last round */
-    bool is_stopped;      /* TORC_MAIL_STOP was handled */
-    bool flags_are_set;   /* the sessions' sleeping flags */
-    bool is_quiet;        /* the last second had next to no commands */
-    bool has_maintenance; /* the last step left some */
-    bool has_settling;    /* in a quiet time */
-    bool has_one_cpu;     /* a client cannot run while we spin */
+    unsigned n_busy;        /* sessions that had work in the last round */
+    bool is_stopped;        /* TORC_MAIL_STOP was handled */
+    bool flags_are_set;     /* the sessions' sleeping flags */
+    unsigned quiet_seconds; /* with next to no commands, up to now */
+    bool has_maintenance;   /* the last step left some */
+    bool has_settling;      /* in a quiet time */
+    bool has_one_cpu;       /* a client cannot run while we spin */
 };
 
 static void cpu_pause(void)
@@ -446,7 +448,8 @@ static void count_second(struct torc_poller *p)
     uint64_t commands = service->stats.commands_total;
     service->stats.ops_per_sec =
         (uint64_t)((double)(commands - p->second_commands) * 1e9 / (double)elapsed_ns);
-    p->is_quiet = commands - p->second_commands < QUIET_COMMANDS;
+    bool is_quiet = commands - p->second_commands < QUIET_COMMANDS;
+    p->quiet_seconds = is_quiet ? (unsigned)torc_min_u64(p->quiet_seconds + 1, REST_SECONDS) : 0;
     p->second_ns = p->now_ns;
     p->second_commands = commands;
 
@@ -512,10 +515,15 @@ static void maintain(struct torc_poller *p, bool is_idle)
     }
     /* In quiet times: make memory compact, and give back what is free. */
     p->has_settling = false;
-    if (is_idle && p->is_quiet && !p->has_maintenance && p->settled_at != commands) {
-        p->has_settling = torc_keyspace_settle(p->service->keyspace, MAINTAIN_IDLE) ||
+    bool fully = p->quiet_seconds == REST_SECONDS;
+    bool is_settled = p->settled_at == commands && (p->settled_fully || !fully);
+    if (is_idle && p->quiet_seconds != 0 && !p->has_maintenance && !is_settled) {
+        p->has_settling = torc_keyspace_settle(p->service->keyspace, fully, MAINTAIN_IDLE) ||
                           torc_arena_tidy(p->service->arena, TIDY_BYTES);
-        p->settled_at = p->has_settling ? p->settled_at : commands;
+        if (!p->has_settling) {
+            p->settled_at = commands;
+            p->settled_fully = fully;
+        }
     }
 }
 
@@ -564,8 +572,9 @@ static int sleep_timeout_ms(const struct torc_poller *p)
     if (p->n_peers != 0) {
         return SLEEP_MAX_MS;
     }
-    /* Linger times of connections, and the settling that comes a second after the last command. */
-    bool has_timers = p->connections != NULL || p->settled_at != p->service->stats.commands_total;
+    /* Linger times of connections, and the settling that comes after the last command. */
+    bool is_settled = p->settled_fully && p->settled_at == p->service->stats.commands_total;
+    bool has_timers = p->connections != NULL || !is_settled;
     return has_timers ? SLEEP_MAX_ALONE_MS / 10 : SLEEP_MAX_ALONE_MS;
 }
 

@@ -108,7 +108,7 @@ static inline uint8_t *bytes_of(size_t n, int byte)
 
 static inline void settle(void)
 {
-    while (torc_keyspace_settle(ks, 100)) {
+    while (torc_keyspace_settle(ks, false, 100)) {
     }
 }
 

@@ -370,7 +370,7 @@ START_TEST(hashes_that_wait_for_the_cleaner_can_go)
         check();
         torc_keyspace_flush(ks);
         check();
-        while (torc_keyspace_settle(ks, 60)) {
+        while (torc_keyspace_settle(ks, false, 60)) {
         }
         check();
     }
@@ -442,7 +442,7 @@ START_TEST(settling_takes_slack_and_dead_records_away)
         slack += torc_compact_capacity(block) - torc_compact_used(block);
     }
     ck_assert_uint_gt(slack, content / 50);
-    while (torc_keyspace_settle(ks, 40)) {
+    while (torc_keyspace_settle(ks, false, 40)) {
     }
     check();
     expect_share(shared, 50);
@@ -451,7 +451,7 @@ START_TEST(settling_takes_slack_and_dead_records_away)
                       content + content / 10 + 2ull * TORC_SEGMENT_BYTES);
     /* Little has changed since: nothing to do. */
     put_in(ks, 5, 1, 10);
-    ck_assert(!torc_keyspace_settle(ks, 40));
+    ck_assert(!torc_keyspace_settle(ks, false, 40));
 }
 END_TEST
 

@@ -470,7 +470,7 @@ START_TEST(a_flush_forgets_everything_at_once)
     settle();
     ck_assert_uint_eq(torc_arena_used(arena), ROOT_BYTES);
     torc_keyspace_flush(ks);
-    ck_assert(!torc_keyspace_settle(ks, 1));
+    ck_assert(!torc_keyspace_settle(ks, false, 1));
     ck_assert_uint_eq(torc_arena_used(arena), ROOT_BYTES);
     check();
 }
@@ -541,7 +541,7 @@ START_TEST(a_large_hash_is_unlinked_at_once_and_freed_in_steps)
     ck_assert_int_eq(len("h"), 0);
     ck_assert_uint_gt(torc_arena_used(arena), used / 2);
     check();
-    while (torc_keyspace_settle(ks, 50)) {
+    while (torc_keyspace_settle(ks, false, 50)) {
         if (++steps % 16 == 0) {
             check();
         }

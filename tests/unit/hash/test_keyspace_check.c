@@ -95,7 +95,7 @@ START_TEST(a_sound_arena_passes_through_a_mapping_of_its_own)
     ck_assert_msg(torc_keyspace_check(ks, &why) == 0, "%s", why);
     ck_assert_uint_ne(ks->root->dropped, TORC_REF_NONE);
     ck_assert_uint_ne(ks->root->clean_first, TORC_REF_NONE);
-    while (torc_keyspace_settle(ks, 10)) {
+    while (torc_keyspace_settle(ks, false, 10)) {
         ck_assert(is_sound());
     }
 }

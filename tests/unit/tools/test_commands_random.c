@@ -77,7 +77,7 @@ START_TEST(picks_from_a_hash_that_was_large_are_fair)
     change_fields("HDEL", FIELDS, 100000);
     expect_integer(ASK("HLEN", "h"), FIELDS);
     expect_even_picks();
-    while (torc_keyspace_settle(service.keyspace, 1000)) {
+    while (torc_keyspace_settle(service.keyspace, false, 1000)) {
     }
     expect_even_picks();
 }
