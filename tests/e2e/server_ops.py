@@ -2,20 +2,17 @@
 """Every op, on compact and on full hashes, over RESP2, RESP3 and the ring: the replies are those of
 a real redis-server. Prints the table that it went through."""
 
-import shutil
-import subprocess
 import sys
 
 from torcd_harness import (
     Connection,
     Failure,
     Folder,
+    Redis,
     Ring,
     Server,
     parse_arguments,
     run_tests,
-    skip,
-    wait_until,
 )
 
 ARGUMENTS = parse_arguments()
@@ -302,33 +299,6 @@ GATEWAY_STEPS = [
     (EXACT, ("HELLO", 3, "SETNAME", "a b")),
     (EXACT, ("COMMAND", "INFO", "nonsense")),
 ]
-
-
-class Redis:
-    def __init__(self, folder, *options):
-        program = shutil.which("redis-server")
-        if program is None:
-            skip("no redis-server to compare with")
-        self.path = folder + "/redis.sock"
-        command = [program, "--port", "0", "--unixsocket", self.path, "--save", ""]
-        self.process = subprocess.Popen(
-            command + ["--dir", folder, *options], stdout=subprocess.DEVNULL
-        )
-        wait_until(self._answers, "redis-server")
-
-    def _answers(self):
-        try:
-            Connection(self.path).close()
-            return True
-        except OSError:
-            return False
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
 
 
 def normal(how, words, reply):
