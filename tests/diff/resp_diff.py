@@ -9,7 +9,16 @@ from comparing import Comparison, Failure, Known, add_arguments
 from streams import LIMIT_ENTRIES, LIMIT_VALUE
 from torcd_harness import Folder, Redis, Server
 
+BAD_CURSOR = Failure(b"ERR invalid cursor")
+SIGNS = (b"-", b"+")
 TAIL = b", with args beginning with: "
+
+
+def cursor(words):
+    """The word that is a cursor, or None."""
+    at = {b"SCAN": 1, b"HSCAN": 2}.get(words[0].upper())
+    return words[at] if at is not None and at < len(words) else None
+
 
 KNOWN = [
     Known(
@@ -22,12 +31,32 @@ KNOWN = [
         [[[b"nosuch"]]],
     ),
     Known(
-        "negative cursor",
-        "an invalid cursor in Redis 8; 7.0 wraps it around",
-        lambda words, ours, theirs: words[0].upper() in (b"SCAN", b"HSCAN")
-        and words[1 if words[0].upper() == b"SCAN" else 2].startswith(b"-")
-        and ours == Failure(b"ERR invalid cursor"),
-        [[[b"SCAN", b"-1"]], [[b"HSET", b"h", b"f", b"v"], [b"HSCAN", b"h", b"-1"]]],
+        "sign before a cursor",
+        "an invalid cursor; strtoul() of 7.0 takes it, and wraps what is negative around",
+        lambda words, ours, theirs: ours == BAD_CURSOR and (cursor(words) or b"")[:1] in SIGNS,
+        [
+            [[b"SCAN", b"-1"]],
+            [[b"SCAN", b"+0"]],
+            [[b"HSET", b"h", b"f", b"v"], [b"HSCAN", b"h", b"-1"]],
+        ],
+    ),
+    Known(
+        "empty cursor",
+        "an invalid cursor in Redis 8; 0 in 7.0",
+        lambda words, ours, theirs: ours == BAD_CURSOR and cursor(words) == b"",
+        [[[b"SCAN", b""]], [[b"HSCAN", b"h", b""]]],
+    ),
+    Known(
+        "NUL in a cursor",
+        "an invalid cursor; Redis sees only what is in front of it",
+        lambda words, ours, theirs: ours == BAD_CURSOR and b"\x00" in (cursor(words) or b""),
+        [[[b"SCAN", b"0\x00"]]],
+    ),
+    Known(
+        "blanks before a cursor",
+        "left out in Redis 8; an invalid cursor in 7.0",
+        lambda words, ours, theirs: theirs == BAD_CURSOR and (cursor(words) or b"")[:1].isspace(),
+        [[[b"SCAN", b" 0"]], [[b"HSCAN", b"h", b"\t\n 0"]]],
     ),
 ]
 

@@ -33,6 +33,10 @@ ODD_VALUES = [
     *(b"123E4567-E89B-12D3-A456-426614174000", b"00112233445566778899aabbccddeeff"),
 ]
 LONG_VALUES = [41, 107, 108, 127, 128, 1000, 20000]  # bytes
+CURSORS = [
+    *(b"0", b"00", b"0" * 25, b" 0", b"\t\n 0", b"", b" ", b"0 ", b"+0", b"-1", b"-0", b"abc", b"0x0"),
+    *(b"18446744073709551616", b"0\x00"),
+]
 PATTERNS = [b"*", b"f*", b"key:[0-2]", b"*1*", b"f?", b"[^f]*", b"\\f1", b"", b"f[1-", b"*\x00*"]
 INCREMENTS = [
     *(b"0", b"1", b"-1", b"10", b"100", b"-5", b"9223372036854775807", b"-9223372036854775808"),
@@ -174,12 +178,12 @@ class Generator:
         return words
 
     def bad_scan(self):
-        cursor = self.rng.choice([b"abc", b"-1", b"18446744073709551616", b"0"])
-        return [b"SCAN", cursor, b"COUNT", b"1000"]
+        return [b"SCAN", self.rng.choice(CURSORS), b"COUNT", b"1000"]
 
     def bad_hscan(self):
-        cursor = self.rng.choice([b"abc", b"-1", b"0"])
-        return [b"HSCAN", self.key(), cursor, self.rng.choice([b"MATCH", b"COUNT", b"FOO"])]
+        cursor = self.rng.choice(CURSORS)
+        tail = self.rng.choice([[b"MATCH"], [b"COUNT"], [b"FOO"], [b"COUNT", b"10000"]])
+        return [b"HSCAN", self.key(), cursor, *tail]
 
     def typed_scan(self):
         name = self.rng.choice([b"hash", b"string", b"HASH", b"nosuch"])
