@@ -19,3 +19,7 @@ add_test(NAME golden_torcd COMMAND ${Python3_EXECUTABLE} ${golden} --torcd $<TAR
 add_test(NAME golden_redis COMMAND ${Python3_EXECUTABLE} ${golden} --oracle)
 set_tests_properties(golden_torcd golden_redis PROPERTIES LABELS e2e TIMEOUT 300
   SKIP_RETURN_CODE 77 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+add_test(NAME golden_format
+         COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/test_golden_file.py)
+set_tests_properties(golden_format PROPERTIES LABELS e2e TIMEOUT 60
+  ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
