@@ -19,6 +19,12 @@
 
 /* Fields of a full hash looked up together, so that their misses overlap. */
 #define LOOKUP_BATCH 16u
+/* Fields of a compact hash looked up together, so that its groups are summed up once. */
+#define COMPACT_BATCH 128u
+/* A compact block is fetched as a whole for so many fields, if there are not more lines than two
+ * for each. */
+#define PREFETCH_FROM_FIELDS   4u
+#define PREFETCH_BYTES_A_FIELD 128u
 
 static uint8_t *record_at(const struct torc_keyspace *keyspace, uint64_t ref)
 {
@@ -96,6 +102,34 @@ static void get_many_full(const struct torc_keyspace *keyspace, uint64_t root,
     }
 }
 
+/* Fields are all over a block: when many are asked for, all of it is fetched while their names are
+ * hashed. */
+static void prefetch_block(const uint8_t *block, size_t n_fields)
+{
+    size_t bytes = torc_compact_capacity(block);
+    if (n_fields < PREFETCH_FROM_FIELDS || bytes > n_fields * PREFETCH_BYTES_A_FIELD) {
+        return;
+    }
+    for (size_t at = 0; at < bytes; at += TORC_CACHE_LINE_BYTES) {
+        TORC_PREFETCH(block + at);
+    }
+}
+
+static void get_many_compact(const struct torc_keyspace *keyspace, const uint8_t *block,
+                             const struct torc_slice *fields, size_t n_fields,
+                             struct torc_value *out_values)
+{
+    uint64_t hashes[COMPACT_BATCH];
+    prefetch_block(block, n_fields);
+    for (size_t begin = 0; begin < n_fields; begin += COMPACT_BATCH) {
+        size_t n = torc_min_u64(n_fields - begin, COMPACT_BATCH);
+        for (size_t i = 0; i < n; ++i) {
+            hashes[i] = torc_hash_slice(keyspace->seed, fields[begin + i]);
+        }
+        (void)torc_compact_find_many(block, n, hashes, fields + begin, out_values + begin);
+    }
+}
+
 int torc_hash_get_many(const struct torc_keyspace *keyspace, const struct torc_key *key,
                        const struct torc_slice *fields, size_t n_fields,
                        struct torc_value *out_values)
@@ -109,12 +143,12 @@ int torc_hash_get_many(const struct torc_keyspace *keyspace, const struct torc_k
         get_many_full(keyspace, torc_load_u40(found.payload), fields, n_fields, out_values);
         return 0;
     }
+    if (found.type == TORC_RECORD_COMPACT) {
+        get_many_compact(keyspace, found.payload, fields, n_fields, out_values);
+        return 0;
+    }
     for (size_t i = 0; i < n_fields; ++i) {
-        if (found.type == TORC_RECORD_FILLER ||
-            !torc_compact_find(found.payload, torc_hash_slice(keyspace->seed, fields[i]), fields[i],
-                               &out_values[i])) {
-            out_values[i].text = torc_slice_of(NULL, 0);
-        }
+        out_values[i].text = torc_slice_of(NULL, 0);
     }
     return 0;
 }
