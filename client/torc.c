@@ -204,6 +204,7 @@ static void detach(struct torc *torc)
     torc_attachment_close(torc->attachment);
     torc->attachment = NULL;
     torc->holds = false;
+    torc->last.len = 0;
     torc->broken = false;
     torc->head = 0;
     torc->tail = 0;
@@ -212,14 +213,14 @@ static void detach(struct torc *torc)
 
 /* --- life --- */
 
-static void free_handle(struct torc *torc)
+static void free_content(struct torc *torc)
 {
+    torc_loans_fini(&torc->loans);
     free(torc->socket);
     free(torc->name);
     free(torc->entries);
     free(torc->strings);
     free(torc->ends);
-    free(torc);
 }
 
 static bool copy_text(const char *text, char **out_copy)
@@ -280,6 +281,7 @@ int torc_open(const struct torc_options *options, struct torc **out_torc,
         goto out_error;
     }
     torc->text = "";
+    torc_loans_init(&torc->loans);
     torc->thread = &thread_mark;
     torc->fork_count = fork_count;
     if (torc->options.deadline_ns == 0) {
@@ -297,7 +299,8 @@ int torc_open(const struct torc_options *options, struct torc **out_torc,
 
 out_error:
     if (torc != NULL) {
-        free_handle(torc);
+        free_content(torc);
+        free(torc);
     }
     if (out_error_text != NULL) {
         *out_error_text = fault;
@@ -313,7 +316,8 @@ void torc_close(struct torc *torc)
     if (torc->fork_count == fork_count) {
         detach(torc);
     }
-    free_handle(torc);
+    free_content(torc);
+    free(torc);
 }
 
 int torc_reattach(struct torc *torc)

@@ -6,14 +6,16 @@ target_compile_definitions(test_message PRIVATE TORC_SOURCE_DIR="${CMAKE_SOURCE_
 torc_test(prop_message LABEL prop SOURCES prop/prop_message.c LINK torc_ring)
 torc_fuzz(fuzz_message SOURCES fuzz/fuzz_message.c CORPUS message LINK torc_ring)
 
-foreach(name torc calls call_requests errors pipeline words client_memory)
+foreach(name torc calls call_requests errors loans pipeline words client_memory)
   torc_test(test_${name} LABEL unit LINK torc_client
     SOURCES unit/client/test_${name}.c support/fake_server.c)
 endforeach()
 target_link_options(test_client_memory PRIVATE
   -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc)
-torc_test(prop_client LABEL prop LINK torc_client
-  SOURCES prop/prop_client.c support/fake_server.c)
+foreach(name client loans)
+  torc_test(prop_${name} LABEL prop LINK torc_client
+    SOURCES prop/prop_${name}.c support/fake_server.c)
+endforeach()
 
 if(TARGET torc_cli)
   foreach(module export help history line print)
