@@ -6,12 +6,24 @@ target_compile_definitions(test_message PRIVATE TORC_SOURCE_DIR="${CMAKE_SOURCE_
 torc_test(prop_message LABEL prop SOURCES prop/prop_message.c LINK torc_ring)
 torc_fuzz(fuzz_message SOURCES fuzz/fuzz_message.c CORPUS message LINK torc_ring)
 
-foreach(name torc calls call_requests errors loans pipeline words client_memory)
+foreach(name abi torc calls call_requests loans pipeline words)
   torc_test(test_${name} LABEL unit LINK torc_client
     SOURCES unit/client/test_${name}.c support/fake_server.c)
 endforeach()
-target_link_options(test_client_memory PRIVATE
-  -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc)
+foreach(name errors misuse)
+  torc_test(test_${name} LABEL unit LINK torc_client
+    SOURCES unit/client/test_${name}.c support/client_calls.c support/fake_server.c)
+endforeach()
+set(heap support/failing_heap.c)
+torc_test(test_client_memory LABEL unit LINK torc_client
+  SOURCES unit/client/test_client_memory.c ${heap} support/fake_server.c)
+torc_test(test_error_table LABEL unit LINK torc_client
+  SOURCES unit/client/test_error_table.c ${heap} support/client_calls.c support/fake_server.c)
+target_compile_definitions(test_error_table PRIVATE TORC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+foreach(name client_memory error_table)
+  target_link_options(test_${name} PRIVATE
+    -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc)
+endforeach()
 foreach(name client loans)
   torc_test(prop_${name} LABEL prop LINK torc_client
     SOURCES prop/prop_${name}.c support/fake_server.c)
