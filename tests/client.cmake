@@ -47,7 +47,8 @@ if(TARGET torc_cli AND TARGET torcd)
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/client.sh $<TARGET_FILE:torcd> $<TARGET_FILE:torc-cli>
             $<TARGET_FILE:test_calls> $<TARGET_FILE:test_pipeline>
             $<TARGET_FILE:torc_example_quotes> $<TARGET_FILE:torc_example_feature_fetch>
-            $<TARGET_FILE:hash_calls>)
+            $<TARGET_FILE:hash_calls> $<TARGET_FILE:test_loans>
+            $<TARGET_FILE:torc_example_ranking> $<TARGET_FILE:torc_example_presence>)
   set_tests_properties(e2e_client PROPERTIES LABELS e2e TIMEOUT 120)
   if(TORC_SANITIZE)
     set_tests_properties(e2e_client PROPERTIES ENVIRONMENT "CK_FORK=no")
