@@ -67,6 +67,16 @@ if(TARGET torc_cli AND TARGET torcd)
   endforeach()
 endif()
 
+# The manual pages name what --help and torc.h name.
+if(TARGET torc-cli AND TARGET torc-load AND TARGET torc-bench AND TARGET torcd)
+  find_package(Python3 3.9 COMPONENTS Interpreter REQUIRED)
+  add_test(NAME lint_man
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/lint/man.py ${CMAKE_SOURCE_DIR}
+            $<TARGET_FILE:torcd> $<TARGET_FILE:torc-cli> $<TARGET_FILE:torc-load>
+            $<TARGET_FILE:torc-bench>)
+  set_tests_properties(lint_man PROPERTIES LABELS lint TIMEOUT 60 SKIP_RETURN_CODE 77)
+endif()
+
 # The header by itself, as old C and as C++.
 set(torc_h ${CMAKE_SOURCE_DIR}/client/include/torc/torc.h)
 set(strict -pedantic-errors -Wall -Wextra -Werror -fsyntax-only -include ${torc_h})
