@@ -60,7 +60,8 @@ static int make_room(struct torc *torc)
     uint32_t cap = loans->cap > 0 ? 2 * loans->cap : PLACES_MIN;
     struct torc_loan_place *places = realloc(loans->places, cap * sizeof *places);
     if (places == NULL) {
-        return torc_fail_errno(torc, -ENOMEM);
+        (void)torc_fail_errno(torc, -ENOMEM);
+        return TORC_ENOMEM;
     }
     loans->places = places;
     loans->cap = cap;
@@ -142,7 +143,8 @@ static int lend(struct torc *torc, size_t n_ends, struct move *out_move, const v
     if (n_ends > 0) {
         ends = copy_of(torc->ends, n_ends * sizeof *torc->ends);
         if (ends == NULL) {
-            return torc_fail_errno(torc, -ENOMEM);
+            (void)torc_fail_errno(torc, -ENOMEM);
+            return TORC_ENOMEM;
         }
     }
     struct torc_slice message = torc->last;
@@ -151,7 +153,8 @@ static int lend(struct torc *torc, size_t n_ends, struct move *out_move, const v
         bytes = copy_of(message.data, message.len);
         if (bytes == NULL) {
             free(ends);
-            return torc_fail_errno(torc, -ENOMEM);
+            (void)torc_fail_errno(torc, -ENOMEM);
+            return TORC_ENOMEM;
         }
     }
     struct torc_loans *loans = &torc->loans;

@@ -81,10 +81,10 @@ enum shape { ONE_VALUE, SOME_VALUES, MAP };
 struct kept {
     struct torc_loan loan;
     enum shape shape;
+    unsigned n; /* values */
     struct torc_bytes values[N_FIELDS];
     struct torc_result map;
     struct value expected[N_FIELDS];
-    unsigned n;
 };
 static struct kept kept[MAX_LOANS];
 static unsigned n_kept;

@@ -104,7 +104,7 @@ START_TEST(calls_without_memory_fail_and_the_next_ones_do_not)
     make_fields();
     ck_assert_int_ge(meet_failures(f.torc, set_fields), 0);
     ck_assert_int_eq(meet_failures(f.torc, get_some), 50);
-    ck_assert_int_eq(meet_failures(f.torc, get_all), 2 * N_FIELDS);
+    ck_assert_int_eq(meet_failures(f.torc, get_all), (int64_t)2 * N_FIELDS);
     ck_assert_int_eq(torc_hlen(f.torc, torc_str("k")), N_FIELDS);
     client_fixture_end(&f);
 }
