@@ -12,8 +12,9 @@
  *
  * Threads. One handle is one session and belongs to the thread that opened it: any function called
  * with it by another thread, or in a child of fork(), gives TORC_EINVAL (functions without an error
- * code: 0, "" or nothing). Open one handle per thread. A child closes the parent's handles with
- * torc_close(), which then leaves the session alone. A handle is not to be used after torc_close();
+ * code: 0, "" or nothing). Open one handle per thread, and close it before the thread ends: a later
+ * thread may be taken for it. A child closes the parent's handles with torc_close(), which then
+ * leaves the session alone. A handle is not to be used after torc_close();
  * where the library was built with assertions, that gives TORC_EINVAL too, and closing a handle
  * twice, or by another thread, aborts.
  *
