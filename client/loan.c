@@ -3,7 +3,7 @@
  * Replies that are kept beyond the next call. A loan is private memory: a long reply changes its
  * owner, a shorter one is copied once. It never pins the reply area, which the client consumes in
  * order and through which long replies come in parts: one loan kept there would stop the session.
- * Decision: docs/decisions/0007-loans.md.
+ * Decision: docs/decisions/0008-loans.md.
  */
 #include "client/torc_private.h"
 
