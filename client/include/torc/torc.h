@@ -435,8 +435,8 @@ struct torc_loan {
 };
 
 /* Keep the reply of the last call or collect, whose `result` this is: from here on, until
- * torc_release(), *result borrows the loan. Other copies of the result, and values read from it
- * before, are as good as without a loan: read them again. Frees the slot that a long result counts
+ * torc_release(), *result borrows the loan. Other copies of the result, and values read
+ * from it before, die with this call: read them again. Frees the slot that a long result counts
  * for. Once for each reply. O(1) for a long reply, else one allocation and a copy of its bytes; an
  * array that does not fit a slot has 4 bytes for each element copied as well.
  * Errors: TORC_EINVAL not this thread's handle, NULL, or not the result of the last reply;
@@ -444,9 +444,10 @@ struct torc_loan {
 TORC_API int torc_borrow(struct torc *torc, struct torc_result *result, struct torc_loan *out_loan);
 
 /* The same for the values of torc_hget(), torc_hmget(), torc_hincrbyfloat() or torc_randomkey():
- * n_values > 0 of them, which point into the loan afterwards. Those with data NULL stay so.
- * Errors: TORC_EINVAL not this thread's handle, NULL, none, or not values of the last reply;
- * TORC_ENOSPC; TORC_ENOMEM: as torc_borrow(). */
+ * n_values > 0 of them, which point into the loan afterwards; those with data NULL stay so. Give
+ * all that are needed: other values of the reply die with this call. Errors: TORC_EINVAL not this
+ * thread's handle, NULL, none, or not values of the last reply; TORC_ENOSPC; TORC_ENOMEM: as
+ * torc_borrow(). */
 TORC_API int torc_borrow_values(struct torc *torc, struct torc_bytes *values, size_t n_values,
                                 struct torc_loan *out_loan);
 
