@@ -49,7 +49,15 @@ void instr_keyspace_open(const struct torc_hash_limits *limits, struct torc_aren
 /* Put fields 0 .. INSTR_FIELDS - 1 of the small shape with values of salt 0 into hash `key`. */
 void instr_fill(struct torc_keyspace *keyspace, uint64_t key);
 
+/* End the program: `what` is not as it should be. */
+_Noreturn void instr_give_up(const char *what);
+
 /* `condition` holds, or the program ends and says what did not. */
-void instr_require(bool condition, const char *what);
+static inline void instr_require(bool condition, const char *what)
+{
+    if (!condition) {
+        instr_give_up(what);
+    }
+}
 
 #endif

@@ -93,7 +93,7 @@ static void tell_build(void)
 
 struct wish {
     bool lists;
-    const char *only;
+    char *only;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -127,9 +127,9 @@ int main(int argc, char **argv)
     if (!wish.lists) {
         tell_build();
     }
-    const struct instr_case *tables[] = {nothing, instr_hash_cases, instr_server_cases};
+    const struct instr_case *const tables[] = {nothing, instr_hash_cases, instr_server_cases, NULL};
     bool found = false;
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+    for (size_t t = 0; tables[t] != NULL; t++) {
         for (const struct instr_case *c = tables[t]; c->name != NULL; c++) {
             bool is_wanted = wish.only == NULL || strcmp(wish.only, c->name) == 0;
             found |= is_wanted;
