@@ -78,7 +78,7 @@ struct options {
 /* What both threads of a round see. */
 struct round {
     struct line request, reply; /* both in `request` when there is one line */
-    struct bench_ring ring;
+    struct torc_bench_ring ring;
     const struct subject *subject;
     const struct options *options;
     uint64_t trips;
@@ -321,7 +321,7 @@ static double measure(struct subject *subject, const struct options *options,
     round.options = options;
     round.trips = WARM_TRIPS + options->trips;
     if (subject->what == RING_NULL) {
-        bench_ring_open(&round.ring, RING_SLOTS, TORC_WAIT_BUSY);
+        torc_bench_ring_open(&round.ring, RING_SLOTS, TORC_WAIT_BUSY);
     }
     pthread_t server;
     if (pthread_create(&server, NULL, serve, &round) != 0) {
@@ -338,7 +338,7 @@ static double measure(struct subject *subject, const struct options *options,
     }
     (void)pthread_join(server, NULL);
     if (subject->what == RING_NULL) {
-        bench_ring_close(&round.ring);
+        torc_bench_ring_close(&round.ring);
     }
     qsort(chunks.ns, chunks.n, sizeof *chunks.ns, compare);
     return chunks.ns[chunks.n / 2];
