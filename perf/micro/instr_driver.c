@@ -122,6 +122,7 @@ int main(int argc, char **argv)
         .options = options,
         .parser = parse,
         .doc = "Operations of the instruction budget, to be counted by perf/instr."};
+    argp_err_exit_status = 2;
     (void)argp_parse(&argp, argc, argv, 0, NULL, &wish);
 
     if (!wish.lists) {
