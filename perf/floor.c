@@ -195,16 +195,22 @@ static void ask(struct torc_attachment *attachment, uint64_t i)
     }
 }
 
+/* The reply that was peeked is that of request `i`; done with it. */
+static void check(struct torc_attachment *attachment, struct torc_slice message, uint64_t i)
+{
+    if (torc_load_u32(message.data + 4) != (uint32_t)i) {
+        give_up("a reply is for another request");
+    }
+    torc_attachment_consume(attachment);
+}
+
 static void see(struct torc_attachment *attachment, uint64_t i)
 {
     struct torc_slice message;
     if (torc_attachment_wait(attachment, 0, &message) != 0) {
         give_up("a reply did not come");
     }
-    if (torc_load_u32(message.data + 4) != (uint32_t)i) {
-        give_up("a reply is for another request");
-    }
-    torc_attachment_consume(attachment);
+    check(attachment, message, i);
 }
 
 /* --- a round --- */
@@ -296,9 +302,10 @@ static void go_windowed(struct round *round, struct chunks *chunks)
         while (asked < round->trips && asked - seen < round->subject->window) {
             ask(attachment, asked++);
         }
-        do {
-            see(attachment, seen++);
-        } while (seen < asked && torc_attachment_peek(attachment, &message) == 0);
+        see(attachment, seen++);
+        while (seen < asked && torc_attachment_peek(attachment, &message) == 0) {
+            check(attachment, message, seen++);
+        }
         if (is_warm) {
             chunks_note(chunks, seen);
         } else if (seen >= WARM_TRIPS) {
@@ -347,31 +354,43 @@ static double measure(struct subject *subject, const struct options *options,
 
 /* --- results --- */
 
-static void print_quartiles(const char *name, const double *values, unsigned n)
+/* `values` is sorted by this. */
+static void print_quartiles(const char *name, double *values, unsigned n)
 {
-    static double sorted[ROUNDS_MAX];
-    memcpy(sorted, values, n * sizeof *values);
-    qsort(sorted, n, sizeof *sorted, compare);
+    qsort(values, n, sizeof *values, compare);
     printf(",\"%s\":{\"min\":%.2f,\"q1\":%.2f,\"median\":%.2f,\"q3\":%.2f,\"max\":%.2f}", name,
-           sorted[0], sorted[n / 4], sorted[n / 2], sorted[3 * n / 4], sorted[n - 1]);
+           values[0], values[n / 4], values[n / 2], values[3 * n / 4], values[n - 1]);
+}
+
+/* The rounds in which the two CPUs had a core each, or those in which they shared one. */
+static void print_rounds(const char *name, const struct subject *subject, unsigned n_rounds,
+                         bool on_one_core)
+{
+    static double ns[ROUNDS_MAX];
+    static double times[ROUNDS_MAX];
+    const double *floor = subjects[0].ns;
+    unsigned n = 0;
+    for (unsigned i = 0; i < n_rounds; i++) {
+        if ((floor[i] < SHARED_CORE_NS) == on_one_core) {
+            ns[n] = subject->ns[i];
+            times[n++] = subject->ns[i] / floor[i];
+        }
+    }
+    printf(",\"%s\":{\"rounds\":%u", name, n);
+    if (n > 0) {
+        print_quartiles("ns", ns, n);
+        print_quartiles("times_floor", times, n);
+    }
+    printf("}");
 }
 
 static void print_subject(const struct subject *subject, const struct options *options)
 {
-    static double times[ROUNDS_MAX];
-    const double *floor = subjects[0].ns;
-    unsigned n = options->rounds;
-    unsigned n_shared = 0;
-    for (unsigned i = 0; i < n; i++) {
-        times[i] = subject->ns[i] / floor[i];
-        n_shared += floor[i] < SHARED_CORE_NS;
-    }
-    printf("{\"name\":\"%s\",\"window\":%u,\"unit\":\"ns\",\"n\":%llu,\"cpus\":[%d,%d],"
-           "\"rounds\":%u,\"rounds_on_one_core\":%u",
-           subject->name, subject->window, (unsigned long long)options->trips * n, options->cpus[0],
-           options->cpus[1], n, n_shared);
-    print_quartiles("round", subject->ns, n);
-    print_quartiles("times_floor", times, n);
+    printf("{\"name\":\"%s\",\"window\":%u,\"unit\":\"ns\",\"n\":%llu,\"cpus\":[%d,%d]",
+           subject->name, subject->window, (unsigned long long)options->trips * options->rounds,
+           options->cpus[0], options->cpus[1]);
+    print_rounds("apart", subject, options->rounds, false);
+    print_rounds("on_one_core", subject, options->rounds, true);
     if (subject->window == 1) {
         const struct torc_histogram *h = &subject->trips;
         printf(",\"trip\":{\"min\":%llu,\"p50\":%llu,\"p99\":%llu,\"p999\":%llu,\"max\":%llu}",
@@ -380,7 +399,7 @@ static void print_subject(const struct subject *subject, const struct options *o
                (unsigned long long)torc_histogram_percentile(h, 99.9), (unsigned long long)h->max);
     }
     printf(",\"seen\":[");
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < options->rounds; i++) {
         printf("%s%.1f", i == 0 ? "" : ",", subject->ns[i]);
     }
     printf("]}\n");
@@ -444,9 +463,9 @@ int main(int argc, char **argv)
         .doc =
             "The least time of a round trip between two CPUs, and of an empty one through a ring."
             "\vOne JSON line each for: one cache line there and back; one line each way; a ring "
-            "with 1 to 256 requests outstanding. `seen` has the figure of each round. Where two "
-            "CPUs shared a core for the moment, floor-one-line shows it by a figure below 180, "
-            "counted in rounds_on_one_core."};
+            "with 1 to 256 requests outstanding. `seen` has the figure of each round. A virtual "
+            "machine may have both CPUs on one core for a while: floor-one-line is below 180 ns "
+            "then, and such rounds are told apart."};
     argp_err_exit_status = 2;
     (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
 
