@@ -68,9 +68,10 @@ static void count(const struct torc_instr_case *c)
     CALLGRIND_DUMP_STATS_AT(c->name);
     CALLGRIND_STOP_INSTRUMENTATION;
     c->close(state);
-    (void)printf("{\"name\":\"%s\",\"operations\":%llu,\"requests\":%llu,\"cpu\":\"%s\"}\n",
-                 c->name, (unsigned long long)c->n, (unsigned long long)c->requests,
-                 torc_cpu_level_name(torc_cpu_level()));
+    (void)printf(
+        "{\"name\":\"%s\",\"operations\":%llu,\"warm\":%llu,\"requests\":%llu,\"cpu\":\"%s\"}\n",
+        c->name, (unsigned long long)c->n, (unsigned long long)c->warm,
+        (unsigned long long)c->requests, torc_cpu_level_name(torc_cpu_level()));
     (void)fflush(stdout);
 }
 

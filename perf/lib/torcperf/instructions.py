@@ -102,6 +102,55 @@ def parse_dump(text):
     return (name[1], int(total[1])) if name and total else None
 
 
+@dataclass
+class Cost:
+    """Of one function in a dump."""
+    own: int = 0  # instructions of its own, with what is inlined into it
+    inclusive: int = 0  # and of all that it calls; a function that calls itself counts twice
+    calls: int = 0  # also of operations that are not counted
+
+
+def profile(text):
+    """{function: Cost} of a dump."""
+    names, costs, function, callee, calls = {}, {}, None, None, None
+
+    def named(word):
+        number, _, name = word.partition(" ")
+        if name:
+            names[number] = name
+        return costs.setdefault(names[number], Cost())
+
+    for line in text.splitlines():
+        key, equals, word = line.partition("=")
+        if equals and key == "fn":
+            function = named(word)
+        elif equals and key == "cfn":
+            callee = named(word)
+        elif equals and key == "calls":
+            calls = int(word.split()[0])
+        elif re.match(r"[-+*\d]\S* \d+$", line) and function is not None:
+            cost = int(line.split()[1])
+            function.inclusive += cost
+            if calls is None:
+                function.own += cost
+            else:
+                callee.calls += calls
+                calls = None
+    return costs
+
+
+def profile_table(costs, operations, warm, requests, least=1.0):
+    """Functions by their own instructions per request, down to `least` of them."""
+    n, total = operations * requests, sum(c.own for c in costs.values())
+    lines = [f"{'function':<36}{'own':>9}{'share':>8}{'inclusive':>11}{'calls':>8}"]
+    for name, c in sorted(costs.items(), key=lambda item: -item[1].own):
+        if c.own >= least * n:
+            lines.append(f"{name:<36}{c.own / n:>9.1f}{100 * c.own / total:>6.1f} %{c.inclusive / n:>11.1f}"
+                         f"{c.calls / ((operations + warm) * requests):>8.2f}")
+    lines.append(f"{'all':<36}{total / n:>9.1f}")
+    return "\n".join(lines)
+
+
 def per_request(totals, sizes):
     """{case: instructions per request} from totals {case: instructions} and sizes {case: (operations, requests of
     one)}. What the brackets take is subtracted from each operation."""

@@ -120,6 +120,40 @@ class Dumps(unittest.TestCase):
                 instructions.per_request(totals, sizes)
 
 
+PROFILE = """\
+fl=(1) a.c
+fn=(1) outer
+3 10
++1 5
+cfn=(2) inner
+calls=4 7
+* 40
+fi=(2) b.h
+5 1
+fn=(2)
+7 30
+-2 10
+totals: 96
+"""
+
+
+class Profile(unittest.TestCase):
+    def test_a_call_counts_for_the_caller_inclusively_only(self):
+        costs = instructions.profile(PROFILE)
+        self.assertEqual(costs["outer"], instructions.Cost(16, 56, 0))
+        self.assertEqual(costs["inner"], instructions.Cost(40, 40, 4))
+
+    def test_the_table_is_per_request_and_ends_with_the_sum(self):
+        lines = instructions.profile_table(instructions.profile(PROFILE), 2, 2, 1).splitlines()
+        self.assertRegex(lines[1], r"^inner +20.0 +71.4 % +20.0 +1.00$")
+        self.assertRegex(lines[2], r"^outer +8.0 +28.6 % +28.0 +0.00$")
+        self.assertRegex(lines[3], r"^all +28.0$")
+
+    def test_what_is_below_the_least_is_left_out(self):
+        text = instructions.profile_table(instructions.profile(PROFILE), 2, 2, 1, least=10)
+        self.assertNotIn("outer", text)
+
+
 class Program(unittest.TestCase):
     def run_instr(self, *arguments):
         return subprocess.run([sys.executable, TREE / "perf" / "instr", *arguments], capture_output=True, text=True,
@@ -131,7 +165,8 @@ class Program(unittest.TestCase):
         self.assertIn("rose by more than 5 %", done.stdout)
 
     def test_an_unknown_level_and_an_update_of_one_level_are_refused(self):
-        for arguments in (["--levels", "mmx"], ["--levels", ""], ["--levels", "sse2", "--update"]):
+        for arguments in (["--levels", "mmx"], ["--levels", ""], ["--levels", "sse2", "--update"],
+                          ["--profile", "ring-hget", "--update"]):
             self.assertEqual(self.run_instr(*arguments).returncode, 2, arguments)
 
     def test_the_committed_baseline_is_sound_and_has_both_levels_of_each_case(self):
