@@ -175,11 +175,17 @@ class Program(unittest.TestCase):
         self.assertEqual(names["sse2"], names["avx2"])
         self.assertIn("hget-hit", names["sse2"])
 
+    def test_no_valgrind_is_a_skip_and_a_failure_where_all_must_run(self):
+        for required, status in (("", 77), ("1", 1)):
+            done = subprocess.run([sys.executable, TREE / "perf" / "instr"], capture_output=True, text=True, timeout=60,
+                                  check=False, env={"PATH": "/nonexistent", "TORC_REQUIRE_ALL": required})
+            self.assertEqual((done.returncode, done.stdout), (status, "not compared: valgrind is not installed\n"))
+
     def test_a_build_that_cannot_be_made_is_told(self):
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "CMakeCache.txt").write_text("")
             done = self.run_instr("--build", folder)
-        self.assertIn(done.returncode, (2, 77))
+        self.assertIn(done.returncode, (1, 2, 77))
         self.assertRegex(done.stdout + done.stderr, "failed|valgrind is not installed")
 
 
