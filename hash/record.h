@@ -39,8 +39,9 @@ enum torc_record_type {
 };
 #define TORC_RECORD_TYPE_MASK 0x07u
 #define TORC_RECORD_EXPIRES   0x08u /* a 6-byte expiry, milliseconds, follows (room left) */
-#define TORC_RECORD_SHORT     0x20u /* TORC_RECORD_FIELD; the five bits below are the field's length \
-                                     */
+#define TORC_RECORD_SHORT                                                                          \
+    0x20u /* TORC_RECORD_FIELD; the five bits below are the field's length                         \
+           */
 #define TORC_RECORD_SHORT_MAX 0x1fu
 #define TORC_RECORD_CLAIMED   0x40u /* only inside a multi-field write: it will change this */
 #define TORC_RECORD_DEAD      0x80u
