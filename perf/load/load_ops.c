@@ -112,7 +112,8 @@ static struct torc_bytes value_at(struct torc_load_ops *ops, size_t item,
 static struct torc_load_request request_of(const struct torc_load_ops *ops,
                                            enum torc_load_verb verb, size_t n_words)
 {
-    return (struct torc_load_request){verb, n_words, ops->scratch.words};
+    return (struct torc_load_request){
+        .verb = verb, .n_words = n_words, .words = ops->scratch.words};
 }
 
 /* A command that names a hash only. */
