@@ -126,8 +126,9 @@ class Connection(Stream):
     def __init__(self, address, protocol=2):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.socket = socket.socket(family, socket.SOCK_STREAM)
-        self.socket.settimeout(DEADLINE_S)
+        # With a timeout set, connecting to a Unix socket whose queue is full would fail at once.
         self.socket.connect(address)
+        self.socket.settimeout(DEADLINE_S)
         Stream.__init__(self, lambda: self.socket.recv(1 << 20), self.socket.sendall)
         if protocol == 3:
             self.call("HELLO", 3)
@@ -182,6 +183,12 @@ def free_port():
         return s.getsockname()[1]
 
 
+def is_stopped(process):
+    """Whether the process of that id is stopped (state T)."""
+    with open("/proc/%d/stat" % process) as f:
+        return f.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
 class Server:
     """A torcd that is ready when the constructor returns."""
 
@@ -207,7 +214,10 @@ class Server:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
+        if kind is not None:
+            print("# a test failed; the server's exit status: %s, its log:" % self.process.poll())
+            print("# " + self.text().replace("\n", "\n# "))
         self.stop()
 
     def stop(self):
@@ -229,6 +239,21 @@ class Server:
 
     def descriptors(self):
         return len(os.listdir("/proc/%d/fd" % self.process.pid))
+
+    def _status(self, name):
+        with open("/proc/%d/status" % self.process.pid) as f:
+            for line in f:
+                if line.startswith(name + ":"):
+                    return int(line.split()[1]) << 10
+        raise AssertionError("no " + name)
+
+    def resident(self):
+        """Bytes of memory that are its own: not the arena's."""
+        return self._status("RssAnon")
+
+    def has_sanitizer(self):
+        """Sanitizers keep what was freed for a while. Their shadow takes terabytes of addresses."""
+        return self._status("VmSize") > 4 << 40
 
     def cpu_ticks(self):
         with open("/proc/%d/stat" % self.process.pid) as f:
