@@ -33,6 +33,13 @@ foreach(test ops start clients stalls)
     LABELS e2e TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 endforeach()
 
+# Faults that others had, and the test of each.
+add_test(NAME e2e_public_faults
+         COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/public_faults.py
+                 --torcd $<TARGET_FILE:torcd> --ring $<TARGET_FILE:ring_over_stdio>)
+set_tests_properties(e2e_public_faults PROPERTIES
+  LABELS e2e TIMEOUT 600 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+
 add_test(NAME lint_configuration
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lint/configuration.sh $<TARGET_FILE:torcd>
                  ${CMAKE_SOURCE_DIR})

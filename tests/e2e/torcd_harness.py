@@ -61,26 +61,37 @@ class Stream:
     def __init__(self, read, write):
         self._read = read
         self.write = write
-        self._buffer = b""
+        self._buffer = bytearray()  # bytes before _at are used up
+        self._at = 0
 
     def _fill(self):
+        if self._at > 1 << 16 and 2 * self._at > len(self._buffer):
+            del self._buffer[: self._at]
+            self._at = 0
         data = self._read()
         if not data:
             raise EOFError
         self._buffer += data
 
     def _line(self):
-        while b"\r\n" not in self._buffer:
+        while (end := self._buffer.find(b"\r\n", self._at)) < 0:
             self._fill()
-        line, self._buffer = self._buffer.split(b"\r\n", 1)
+        line = bytes(self._buffer[self._at : end])
+        self._at = end + 2
         return line
 
-    def _bytes(self, n):
-        while len(self._buffer) < n + 2:
+    def take(self, n):
+        """The next n bytes, as they come."""
+        while len(self._buffer) - self._at < n:
             self._fill()
-        data, end = self._buffer[:n], self._buffer[n : n + 2]
+        data = bytes(self._buffer[self._at : self._at + n])
+        self._at += n
+        return data
+
+    def _bytes(self, n):
+        data = self.take(n)
+        end = self.take(2)
         assert end == b"\r\n", end
-        self._buffer = self._buffer[n + 2 :]
         return data
 
     def read(self):
