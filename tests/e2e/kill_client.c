@@ -264,17 +264,30 @@ static _Noreturn void be_victim(enum moment moment)
     torc = attach("victim");
     const struct torc_bytes value[2] = {torc_str("f"), torc_mem(text, sizeof text)};
     atomic_store(&board->is_reached, true);
-    for (uint64_t i = 0; moment == MOMENT_WINDOW_FULL && i < torc_slots(torc); i++) {
-        (void)torc_submit_hget(torc, i, torc_str("innocent:ring"), torc_str("field-001"));
-    }
-    while (moment == MOMENT_LONG_REQUEST) {
-        (void)torc_hset_many(torc, torc_str("victim"), value, 1);
-    }
-    while (moment == MOMENT_LONG_REPLY) {
-        (void)torc_hgetall(torc, torc_str("large"), &result);
-    }
-    while (moment == MOMENT_LONG_REPLIES_UNREAD && torc_outstanding(torc) < 8) {
-        (void)torc_submit_hget(torc, 1, torc_str("large"), torc_str("f"));
+    switch (moment) {
+    case MOMENT_WINDOW_FULL:
+        for (uint64_t i = 0; i < torc_slots(torc); i++) {
+            (void)torc_submit_hget(torc, i, torc_str("innocent:ring"), torc_str("field-001"));
+        }
+        break;
+    case MOMENT_LONG_REQUEST:
+        for (;;) {
+            (void)torc_hset_many(torc, torc_str("victim"), value, 1);
+        }
+    case MOMENT_LONG_REPLY:
+        for (;;) {
+            (void)torc_hgetall(torc, torc_str("large"), &result);
+        }
+    case MOMENT_LONG_REPLIES_UNREAD:
+        while (torc_outstanding(torc) < 8) {
+            (void)torc_submit_hget(torc, 1, torc_str("large"), torc_str("f"));
+        }
+        break;
+    case MOMENT_CONNECTED:
+    case MOMENT_ATTACHING:
+    case MOMENT_IDLE:
+    case MOMENTS:
+        break;
     }
     wait_for_death();
 }
