@@ -202,7 +202,7 @@ static void run(enum what what, uint64_t seed)
     for (unsigned s = 0; s < SCANS; s++) {
         begin_scan(&b, &b.scans[s]);
     }
-    uint64_t n_steps = torc_test_ops(3000);
+    uint64_t n_steps = torc_test_ops(2000);
     for (uint64_t step = 0; step < n_steps; step++) {
         bool is_rising = step / 150 % 2 == 0;
         uint64_t dice = below(&b, 100);

@@ -398,6 +398,17 @@ START_TEST(a_protocol_error_comes_behind_the_replies_due_and_ends_the_connection
 }
 END_TEST
 
+/* What the poller has to say of it at its end is the last message there is; leaks are for the
+ * sanitizer to find. */
+START_TEST(a_connection_may_be_at_its_end_when_the_server_stops)
+{
+    int fd = open_server();
+    EXPECT(fd, "*1\r\n$x\r\n", "-ERR Protocol error: invalid bulk length\r\n");
+    ck_assert_uint_eq(connections(), 1);
+    ck_assert_int_eq(close(fd), 0);
+}
+END_TEST
+
 START_TEST(http_is_closed_without_a_word)
 {
     int fd = open_server();
@@ -646,6 +657,7 @@ int main(void)
     tcase_add_test(tcase, a_count_whose_reply_can_never_fit_is_refused_and_the_connection_stays);
     tcase_add_test(tcase, a_request_above_the_query_limit_is_cut);
     tcase_add_test(tcase, a_protocol_error_comes_behind_the_replies_due_and_ends_the_connection);
+    tcase_add_test(tcase, a_connection_may_be_at_its_end_when_the_server_stops);
     tcase_add_test(tcase, http_is_closed_without_a_word);
     tcase_add_test(tcase, nothing_behind_quit_is_executed);
     tcase_add_test(tcase, a_client_that_shuts_its_half_still_gets_its_replies);
