@@ -221,6 +221,14 @@ def replies_survive_a_slow_reader(arguments):
         other.close()
 
 
+def expect_clients_gone(server):
+    """All of them, with their memory. A connection that was busy keeps a buffer: this one is new."""
+    watcher = server.connect()
+    wait_until(lambda: server.info(watcher, "connected_clients") == "1", "they are gone")
+    wait_until(lambda: int(server.info(watcher, "mem_clients_normal")) < MIB, "all is freed")
+    watcher.close()
+
+
 def readers_who_do_not_read_cost_no_data(arguments):
     """redis/redis#4496: output buffers counted as data, and the data were thrown away for them."""
     with Folder() as folder, Server(arguments.torcd, folder, "--maxmemory", "64mb") as server:
@@ -235,11 +243,9 @@ def readers_who_do_not_read_cost_no_data(arguments):
         assert other.call("DBSIZE") == 20
         assert server.info(other, "used_memory") == used
         assert other.call("HSET", "new", "f", "v") == 1
-        for client in crowd:
+        for client in crowd + [other]:
             client.close()
-        wait_until(lambda: server.info(other, "connected_clients") == "1", "they are gone")
-        wait_until(lambda: int(server.info(other, "mem_clients_normal")) < MIB, "all is freed")
-        other.close()
+        expect_clients_gone(server)
 
 
 def clients_that_leave_in_the_middle_leave_nothing(arguments):
@@ -257,10 +263,9 @@ def clients_that_leave_in_the_middle_leave_nothing(arguments):
             fresh = server.connect()
             assert fresh.call("ECHO", "nonce%d" % i) == b"nonce%d" % i
             fresh.close()
-        wait_until(lambda: server.info(other, "connected_clients") == "1", "they are gone")
-        wait_until(lambda: int(server.info(other, "mem_clients_normal")) < MIB, "all is freed")
-        assert server.descriptors() == descriptors
         other.close()
+        expect_clients_gone(server)
+        wait_until(lambda: server.descriptors() < descriptors, "descriptors")
 
 
 def a_reply_has_one_shape_in_a_protocol(arguments):
