@@ -253,7 +253,7 @@ START_TEST(requests_of_a_client_that_takes_no_replies_are_read_ahead_up_to_a_bou
         n_echoes++;
     }
     ck_assert_uint_gt(n_echoes * (sizeof echo - 1), AHEAD);
-    ck_assert_uint_lt(n_echoes * (sizeof echo - 1), 2 * AHEAD);
+    ck_assert_uint_lt(n_echoes * (sizeof echo - 1), (size_t)2 * AHEAD);
     ck_assert_uint_eq(connections(), 1);
     size_t n = put_bulk(buffer, 'v', LEN);
     char *got = malloc(n);
