@@ -9,3 +9,4 @@ torc_test(test_keyspace_check LABEL unit SOURCES unit/hash/test_keyspace_check.c
 torc_test(test_cleaner LABEL unit SOURCES unit/hash/test_cleaner.c LINK torc_hash)
 torc_test(prop_full LABEL prop SOURCES prop/prop_full.c support/model.c LINK torc_hash)
 torc_test(prop_keyspace LABEL prop SOURCES prop/prop_keyspace.c support/model.c LINK torc_hash)
+torc_test(prop_scan LABEL prop SOURCES prop/prop_scan.c LINK torc_hash)

@@ -21,10 +21,13 @@ set_tests_properties(lint_commands_page PROPERTIES LABELS lint TIMEOUT 60)
 add_executable(ring_over_stdio e2e/ring_over_stdio.c)
 target_link_libraries(ring_over_stdio PRIVATE torc_client torc_server)
 set_target_properties(ring_over_stdio PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+add_executable(stop_client e2e/stop_client.c)
+target_link_libraries(stop_client PRIVATE torc_client torc_flags)
+set_target_properties(stop_client PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 find_package(Python3 3.9 COMPONENTS Interpreter REQUIRED)
 # server_ops writes the table that tools/check shows at its end.
 set(server_ops_options --table ${CMAKE_BINARY_DIR}/tests/ops.txt)
-foreach(test ops start clients)
+foreach(test ops start clients stalls)
   add_test(NAME e2e_server_${test}
            COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/server_${test}.py
                    --torcd $<TARGET_FILE:torcd> --ring $<TARGET_FILE:ring_over_stdio>
@@ -32,6 +35,13 @@ foreach(test ops start clients)
   set_tests_properties(e2e_server_${test} PROPERTIES
     LABELS e2e TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 endforeach()
+
+# Faults that others had, and the test of each.
+add_test(NAME e2e_public_faults
+         COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/public_faults.py
+                 --torcd $<TARGET_FILE:torcd> --ring $<TARGET_FILE:ring_over_stdio>)
+set_tests_properties(e2e_public_faults PROPERTIES
+  LABELS e2e TIMEOUT 600 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 
 add_test(NAME lint_configuration
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lint/configuration.sh $<TARGET_FILE:torcd>

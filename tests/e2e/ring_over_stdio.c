@@ -13,6 +13,10 @@
 #include "tools/torcd/resp_parser.h"
 #include "torc/torc.h"
 
+/* They only end what would hang. */
+#define CALL_DEADLINE_NS 60000000000ull
+#define ATTACH_TRIES     30
+
 static void put_error(struct torc_sink *sink, const struct torc *torc, int error)
 {
     const char *text = torc_error_text(torc);
@@ -147,8 +151,14 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "usage: ring_over_stdio CONTROL-SOCKET\n");
         return EXIT_FAILURE;
     }
-    struct torc_options options = {.socket = argv[1], .name = "stdio"};
-    int rc = torc_open(&options, &torc, &why);
+    /* On a machine that is busy beyond measure attaching may time out; only that is tried again. */
+    struct torc_options options = {
+        .socket = argv[1], .name = "stdio", .deadline_ns = CALL_DEADLINE_NS};
+    int rc;
+    unsigned tries = 0;
+    do {
+        rc = torc_open(&options, &torc, &why);
+    } while (rc == TORC_ETIMEDOUT && ++tries < ATTACH_TRIES);
     if (rc != 0) {
         (void)fprintf(stderr, "ring_over_stdio: %s: %s\n", torc_error_name(rc), why);
         return EXIT_FAILURE;

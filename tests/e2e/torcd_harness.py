@@ -63,29 +63,37 @@ class Stream:
     def __init__(self, read, write):
         self._read = read
         self.write = write
-        self._buffer, self._at = b"", 0  # what is in front of _at was read
+        self._buffer = bytearray()  # bytes before _at are used up
+        self._at = 0
 
     def _fill(self):
+        if self._at > 1 << 16 and 2 * self._at > len(self._buffer):
+            del self._buffer[: self._at]
+            self._at = 0
         data = self._read()
         if not data:
             raise EOFError
-        self._buffer, self._at = self._buffer[self._at :] + data, 0
+        self._buffer += data
 
     def _line(self):
-        while True:
-            end = self._buffer.find(b"\r\n", self._at)
-            if end >= 0:
-                line, self._at = self._buffer[self._at : end], end + 2
-                return line
+        while (end := self._buffer.find(b"\r\n", self._at)) < 0:
             self._fill()
+        line = bytes(self._buffer[self._at : end])
+        self._at = end + 2
+        return line
+
+    def take(self, n):
+        """The next n bytes, as they come."""
+        while len(self._buffer) - self._at < n:
+            self._fill()
+        data = bytes(self._buffer[self._at : self._at + n])
+        self._at += n
+        return data
 
     def _bytes(self, n):
-        while len(self._buffer) - self._at < n + 2:
-            self._fill()
-        data = self._buffer[self._at : self._at + n]
-        end = self._buffer[self._at + n : self._at + n + 2]
+        data = self.take(n)
+        end = self.take(2)
         assert end == b"\r\n", end
-        self._at += n + 2
         return data
 
     def read(self):
@@ -145,8 +153,9 @@ class Connection(Stream):
     def __init__(self, address, protocol=2):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.socket = socket.socket(family, socket.SOCK_STREAM)
-        self.socket.settimeout(DEADLINE_S)
+        # With a timeout set, connecting to a Unix socket whose queue is full would fail at once.
         self.socket.connect(address)
+        self.socket.settimeout(DEADLINE_S)
         Stream.__init__(self, lambda: self.socket.recv(1 << 20), self.socket.sendall)
         if protocol == 3:
             self.call("HELLO", 3)
@@ -201,6 +210,12 @@ def free_port():
         return s.getsockname()[1]
 
 
+def is_stopped(process):
+    """Whether the process of that id is stopped (state T)."""
+    with open("/proc/%d/stat" % process) as f:
+        return f.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
 class Server:
     """A torcd that is ready when the constructor returns."""
 
@@ -226,7 +241,10 @@ class Server:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
+        if kind is not None:
+            print("# a test failed; the server's exit status: %s, its log:" % self.process.poll())
+            print("# " + self.text().replace("\n", "\n# "))
         self.stop()
 
     def stop(self):
@@ -248,6 +266,21 @@ class Server:
 
     def descriptors(self):
         return len(os.listdir("/proc/%d/fd" % self.process.pid))
+
+    def _status(self, name):
+        with open("/proc/%d/status" % self.process.pid) as f:
+            for line in f:
+                if line.startswith(name + ":"):
+                    return int(line.split()[1]) << 10
+        raise AssertionError("no " + name)
+
+    def resident(self):
+        """Bytes of memory that are its own: not the arena's."""
+        return self._status("RssAnon")
+
+    def has_sanitizer(self):
+        """Sanitizers keep what was freed for a while. Their shadow takes terabytes of addresses."""
+        return self._status("VmSize") > 4 << 40
 
     def cpu_ticks(self):
         with open("/proc/%d/stat" % self.process.pid) as f:

@@ -168,7 +168,7 @@ static void describe(struct torc_sink *sink, unsigned op)
 {
     struct torc_op_info info = facts_of(op);
     describe_head(sink, &info);
-    torc_sink_set(sink, 0);
+    torc_sink_array(sink, 0);
 }
 
 static void describe_container(struct torc_sink *sink, const char *name)

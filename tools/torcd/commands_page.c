@@ -42,7 +42,7 @@ static const struct description hash_commands[] = {
      "Fields at random, each equally likely. Without a count a string or nil, else an array: "
      "`count` different fields at most, or with a negative count as many picks, which may repeat. "
      "With values: arrays of two in RESP3, in turns in RESP2, pairs on a ring. A count whose reply "
-     "can never fit is refused."},
+     "can never fit is refused, and so is a negative one below -1048576."},
     {TORC_OP_HSCAN, "key cursor [MATCH pattern] [COUNT count] [NOVALUES]",
      "One page of fields and values: the next cursor, 0 at the end, and an array. What is there "
      "all "

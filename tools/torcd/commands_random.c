@@ -17,10 +17,13 @@
 #include "tools/torcd/commands_private.h"
 #include "tools/torcd/random.h"
 
-#define WALK_PART     4u         /* one part in so many is not small */
-#define DRAWN_MAX     (1u << 18) /* nor is more than this */
-#define SMALL_SET     64u        /* slots: on the stack */
-#define LOOK_EVERY    64u        /* picks between two looks whether the reply is above its limit */
+#define WALK_PART  4u         /* one part in so many is not small */
+#define DRAWN_MAX  (1u << 18) /* nor is more than this */
+#define SMALL_SET  64u        /* slots: on the stack */
+#define LOOK_EVERY 64u        /* picks between two looks whether the reply is above its limit */
+/* Most picks with repetition: others wait while they are made, and no hash, however small, bounds
+ * them. As many take less time than HGETALL of a hash of that many fields. */
+#define REPEATING_MAX ((uint64_t)1 << 20)
 #define LONG_HALF_MAX (INT64_MAX / 2) /* most pairs, as Redis has it */
 
 struct picks {
@@ -33,11 +36,15 @@ struct picks {
 };
 
 /* Begin a reply of n picks; false: it was refused. */
-static bool begin(const struct picks *picks, uint64_t n)
+static bool begin(const struct picks *picks, uint64_t n, bool is_repeating)
 {
     struct torc_sink *sink = picks->call->sink;
     /* Twice 2^63 - 1 is a number still. */
     if (!torc_call_may_have_items(picks->call, picks->with_values ? 2 * n : n)) {
+        return false;
+    }
+    if (is_repeating && n > REPEATING_MAX) {
+        torc_sink_fault(sink, TORC_FAULT_TOO_MANY_PICKS);
         return false;
     }
     (picks->with_values ? torc_sink_rows : torc_sink_array)(sink, (uint32_t)n);
@@ -67,7 +74,7 @@ static void draw(struct picks *picks, struct torc_pair_room *room, struct torc_p
 
 static void give_repeating(struct picks *picks, uint64_t n)
 {
-    if (!begin(picks, n)) {
+    if (!begin(picks, n, true)) {
         return;
     }
     for (uint64_t i = 0; i < n; i++) {
@@ -95,7 +102,7 @@ static void give_walked(struct picks *picks, uint64_t n, uint64_t n_fields)
 {
     picks->n_wanted = n;
     picks->n_left = n_fields;
-    if (begin(picks, n)) {
+    if (begin(picks, n, false)) {
         int rc = torc_hash_each(picks->service->keyspace, &picks->call->key, see_field, picks);
         assert(rc == 0);
         (void)rc;
@@ -132,7 +139,7 @@ static void give_drawn(struct picks *picks, uint64_t n)
             return;
         }
     }
-    if (begin(picks, n)) {
+    if (begin(picks, n, false)) {
         uint64_t seed = torc_arena_seed(picks->service->arena);
         for (uint64_t i = 0; i < n;) {
             struct torc_pair_room room;
@@ -218,7 +225,7 @@ void torc_command_hrandfield(struct torc_service *service, struct torc_call *cal
     service->stats.hits += n_fields != 0;
     service->stats.misses += n_fields == 0;
     if (n_fields == 0 || count == 0) {
-        (void)begin(&picks, 0);
+        (void)begin(&picks, 0, false);
     } else if (count < 0) {
         give_repeating(&picks, (uint64_t)-count);
     } else {

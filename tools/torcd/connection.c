@@ -27,6 +27,10 @@ int torc_connection_create(int fd, uint64_t id, const struct torc_settings *sett
     torc_resp_parser_init(&c->parser, settings->proto_max_bulk_len);
     torc_output_init(&c->output, settings->client_output_buffer_max);
     torc_resp_sink_init(&c->sink, &c->output, &c->caller.protocol);
+    c->pause_bytes =
+        torc_min_u64(TORC_CONNECTION_PAUSE_BYTES, settings->client_output_buffer_max / 2);
+    c->ahead_bytes =
+        torc_min_u64(TORC_CONNECTION_AHEAD_BYTES, settings->client_query_buffer_limit / 2);
     *out_connection = c;
     return 0;
 }
@@ -129,14 +133,19 @@ static bool make_room(struct torc_connection *c)
     return true;
 }
 
-/* Read once, at most `most` bytes. Returns the bytes read; 0: nothing came, or the phase says that
- * the connection is at its end. */
-static size_t read_some(struct torc_connection *c, struct torc_service *service, size_t most,
-                        uint64_t now_ns)
+/* Bytes of requests held that are not executed. */
+static size_t held_bytes(const struct torc_connection *c)
 {
-    size_t pending = c->input_end - c->input_start;
+    return c->input_end - c->input_start +
+           (c->parser.is_done ? 0 : torc_resp_parser_bytes(&c->parser));
+}
+
+/* Read once, at most `most` bytes. Returns the bytes read; 0: nothing came, or has_ended or the
+ * phase says that nothing will. */
+static size_t read_some(struct torc_connection *c, struct torc_service *service, size_t most)
+{
     size_t limit = service->settings->client_query_buffer_limit;
-    size_t held = pending + (c->parser.is_done ? 0 : torc_resp_parser_bytes(&c->parser));
+    size_t held = held_bytes(c);
     if (held >= limit) {
         die(c, "query buffer limit reached");
         return 0;
@@ -157,8 +166,8 @@ static size_t read_some(struct torc_connection *c, struct torc_service *service,
         return 0;
     }
     if (n == 0) {
-        /* The client has shut its half: it may still want what it asked for. */
-        finish(c, now_ns);
+        c->has_ended = true;
+        c->is_readable = false;
         return 0;
     }
     /* A short read has emptied the socket, but for its end, which only another read shows. */
@@ -258,6 +267,29 @@ static void end_input(struct torc_connection *c, struct torc_service *service,
     }
 }
 
+/* So many replies are unread that requests wait. */
+static bool is_paused(const struct torc_connection *c)
+{
+    return torc_output_pending(&c->output) >= c->pause_bytes;
+}
+
+static bool may_read_ahead(const struct torc_connection *c)
+{
+    return c->is_readable && held_bytes(c) < c->ahead_bytes;
+}
+
+/* While requests wait: take what comes, up to its bound. */
+static void read_ahead(struct torc_connection *c, struct torc_service *service)
+{
+    size_t bytes = TORC_CONNECTION_VISIT_BYTES;
+    size_t got = 1;
+    while (got != 0 && bytes != 0 && may_read_ahead(c)) {
+        got = read_some(c, service, torc_min_u64(bytes, c->ahead_bytes - held_bytes(c)));
+        bytes -= got;
+        c->has_ahead |= got != 0;
+    }
+}
+
 /* Execute and read within the budget of a visit. */
 static void work(struct torc_connection *c, struct torc_service *service, struct torc_batch *batch,
                  uint64_t now_ns)
@@ -267,6 +299,7 @@ static void work(struct torc_connection *c, struct torc_service *service, struct
     const size_t enough = torc_output_pending(&c->output) + TORC_CONNECTION_VISIT_REPLY_BYTES;
     while (c->phase == TORC_CONNECTION_OPEN && commands != 0) {
         enum torc_resp_outcome outcome;
+        c->has_ahead = false;
         unsigned max = commands < TORC_BATCH_MAX ? commands : TORC_BATCH_MAX;
         unsigned n = collect(c, batch, max, &outcome);
         if (n != 0) {
@@ -283,10 +316,13 @@ static void work(struct torc_connection *c, struct torc_service *service, struct
         } else if (outcome == TORC_RESP_MORE) {
             size_t got = 0;
             if (c->is_readable && bytes != 0) {
-                got = read_some(c, service, bytes, now_ns);
+                got = read_some(c, service, bytes);
                 bytes -= got;
             }
             if (got == 0) {
+                if (c->has_ended && c->phase == TORC_CONNECTION_OPEN) {
+                    finish(c, now_ns); /* it may still want what it asked for */
+                }
                 break;
             }
         } else if (outcome != TORC_RESP_REQUEST) {
@@ -297,14 +333,17 @@ static void work(struct torc_connection *c, struct torc_service *service, struct
 
 /* --- output --- */
 
-static void send_output(struct torc_connection *c, struct torc_service *service)
+static void send_output(struct torc_connection *c, struct torc_service *service, uint64_t now_ns)
 {
-    while (c->is_writable && torc_output_pending(&c->output) != 0) {
+    size_t sent = 0;
+    while (c->is_writable && torc_output_pending(&c->output) != 0 &&
+           sent < TORC_CONNECTION_VISIT_SEND_BYTES) {
         struct torc_slice front = torc_output_front(&c->output);
         ssize_t n = send(c->fd, front.data, front.len, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (n >= 0) {
             torc_output_consume(&c->output, (size_t)n);
             service->stats.net_output_bytes += (size_t)n;
+            sent += (size_t)n;
             /* A short write: the socket is full, another send would only say so. */
             c->is_writable = (size_t)n == front.len;
         } else if (errno == EAGAIN) {
@@ -313,6 +352,9 @@ static void send_output(struct torc_connection *c, struct torc_service *service)
             die(c, NULL);
             return;
         }
+    }
+    if (sent != 0 && c->phase == TORC_CONNECTION_LAST_REPLIES) {
+        c->linger_end = now_ns + TORC_CONNECTION_LINGER_NS;
     }
 }
 
@@ -341,9 +383,13 @@ bool torc_connection_serve(struct torc_connection *connection, struct torc_servi
 {
     struct torc_connection *c = connection;
     c->was_served = true;
-    work(c, service, batch, now_ns);
+    if (!is_paused(c)) {
+        work(c, service, batch, now_ns);
+    } else if (c->phase == TORC_CONNECTION_OPEN) {
+        read_ahead(c, service);
+    }
     if (c->phase == TORC_CONNECTION_OPEN || c->phase == TORC_CONNECTION_LAST_REPLIES) {
-        send_output(c, service);
+        send_output(c, service, now_ns);
     }
     if (c->phase == TORC_CONNECTION_LAST_REPLIES && torc_output_pending(&c->output) == 0) {
         (void)shutdown(c->fd, SHUT_WR);
@@ -352,13 +398,19 @@ bool torc_connection_serve(struct torc_connection *connection, struct torc_servi
     if (c->phase == TORC_CONNECTION_DRAINING) {
         drain(c);
     }
+    const bool can_send = c->is_writable && torc_output_pending(&c->output) != 0;
     switch (c->phase) {
     case TORC_CONNECTION_OPEN:
+        if (is_paused(c)) {
+            return can_send || may_read_ahead(c);
+        }
         /* Complete requests may be left, or bytes in the socket. */
-        return c->is_readable || (c->parser.is_done && c->input_start != c->input_end);
+        return can_send || c->is_readable || c->has_ahead || c->has_ended ||
+               (c->parser.is_done && c->input_start != c->input_end);
+    case TORC_CONNECTION_LAST_REPLIES:
+        return can_send;
     case TORC_CONNECTION_DRAINING:
         return c->is_readable;
-    case TORC_CONNECTION_LAST_REPLIES:
     case TORC_CONNECTION_DEAD:
         break;
     }

@@ -5,8 +5,9 @@
  *   socket -> [ input buffer ] -> parser -> batch of calls -> [ output buffer ] -> socket
  *
  * Words of requests are slices of the input buffer; replies are written straight into the output
- * buffer, which is sent once per visit. Reading goes on while the client takes no replies, until
- * the output limit, so that a client that writes all before it reads is not locked out.
+ * buffer, which is sent once per visit. While a client leaves many replies unread its requests
+ * wait: they are read ahead, up to a bound, so that a client that writes all before it reads is not
+ * locked out, but not executed (docs/decisions/0007-slow-readers.md).
  *
  * Thread: the poller's.
  */
@@ -21,7 +22,14 @@
 #define TORC_CONNECTION_VISIT_BYTES    ((size_t)64 * 1024)
 /* Replies of one visit: no more requests are executed in it beyond this. */
 #define TORC_CONNECTION_VISIT_REPLY_BYTES ((size_t)512 * 1024)
-/* A connection that is being closed may take this long to take its last replies. */
+/* Sent in one visit, and so the output blocks freed in it. */
+#define TORC_CONNECTION_VISIT_SEND_BYTES ((size_t)4 * 1024 * 1024)
+/* With so many bytes of replies pending, or half of the output limit if that is less, no further
+ * request is executed; then so many bytes of requests, or half of the query limit, are read ahead.
+ */
+#define TORC_CONNECTION_PAUSE_BYTES ((size_t)16 * 1024 * 1024)
+#define TORC_CONNECTION_AHEAD_BYTES ((size_t)64 * 1024 * 1024)
+/* A connection that is being closed may take this long without taking any of its last replies. */
 #define TORC_CONNECTION_LINGER_NS 2000000000ull
 
 enum torc_connection_phase {
@@ -44,6 +52,10 @@ struct torc_connection {
     size_t input_start;
     size_t input_end;
     size_t input_cap;
+    size_t pause_bytes; /* TORC_CONNECTION_PAUSE_BYTES, as this server's limits have it, */
+    size_t ahead_bytes; /* and TORC_CONNECTION_AHEAD_BYTES */
+    bool has_ahead;     /* input was read while requests waited, and not looked at since */
+    bool has_ended;     /* its client sends no more; what it sent is still executed */
 
     enum torc_connection_phase phase;
     bool is_readable; /* may have bytes to read: an edge came, and no read has found none since */
@@ -71,8 +83,8 @@ void torc_connection_destroy(struct torc_connection *connection);
 void torc_connection_note(struct torc_connection *connection, uint32_t events);
 
 /* One visit: execute up to TORC_CONNECTION_VISIT_COMMANDS requests, read up to
- * TORC_CONNECTION_VISIT_BYTES, send. Returns true if another visit has work to do without a new
- * event. Afterwards phase DEAD means: destroy it. */
+ * TORC_CONNECTION_VISIT_BYTES, send up to about TORC_CONNECTION_VISIT_SEND_BYTES. Returns true if
+ * another visit has work to do without a new event. Afterwards phase DEAD means: destroy it. */
 bool torc_connection_serve(struct torc_connection *connection, struct torc_service *service,
                            struct torc_batch *batch, uint64_t now_ns);
 

@@ -16,6 +16,8 @@ static const struct entry entries[TORC_FAULT_COUNT] = {
     [TORC_FAULT_NOT_FLOAT] = {TORC_WIRE_ERROR, "ERR value is not a valid float"},
     [TORC_FAULT_FLOAT_IS_INFINITE] = {TORC_WIRE_ERROR, "ERR value is NaN or Infinity"},
     [TORC_FAULT_OUT_OF_RANGE] = {TORC_WIRE_ERROR, "ERR value is out of range"},
+    [TORC_FAULT_TOO_MANY_PICKS] =
+        {TORC_WIRE_ERROR, "ERR value is out of range, a negative count must be at least -1048576"},
     [TORC_FAULT_OUT_OF_LONG_RANGE] = {TORC_WIRE_ERROR,
                                       "ERR value is out of range, value must between "
                                       "-9223372036854775807 and 9223372036854775807"},

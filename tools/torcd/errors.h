@@ -17,6 +17,7 @@ enum torc_fault {
     TORC_FAULT_NOT_FLOAT,
     TORC_FAULT_FLOAT_IS_INFINITE, /* an increment */
     TORC_FAULT_OUT_OF_RANGE,
+    TORC_FAULT_TOO_MANY_PICKS,    /* of HRANDFIELD with repetition */
     TORC_FAULT_OUT_OF_LONG_RANGE, /* with the range */
     TORC_FAULT_FIELD_NOT_INTEGER, /* what a hash holds, not what was asked */
     TORC_FAULT_FIELD_NOT_FLOAT,

@@ -32,6 +32,33 @@ void torc_output_fini(struct torc_output *output)
     *output = (struct torc_output){.limit = output->limit};
 }
 
+size_t torc_output_discard(struct torc_output *output, struct torc_output_block **waste)
+{
+    size_t bytes = output->queued_cap;
+    if (output->first != NULL) {
+        output->last->next = *waste;
+        *waste = output->first;
+        output->first = NULL;
+        output->last = NULL;
+        output->queued = 0;
+        output->queued_cap = 0;
+    }
+    return bytes;
+}
+
+size_t torc_output_free_waste(struct torc_output_block **waste, unsigned n_blocks)
+{
+    size_t bytes = 0;
+    for (; *waste != NULL && n_blocks > 0; n_blocks--) {
+        struct torc_output_block *block = *waste;
+        bytes += block->cap;
+        *waste = block->next;
+        free(block->data);
+        free(block);
+    }
+    return bytes;
+}
+
 /* Queue the current block, which is left without memory. */
 static bool queue_block(struct torc_output *output)
 {

@@ -43,7 +43,15 @@ struct torc_output {
 
 /* Empty, no memory yet. */
 void torc_output_init(struct torc_output *output, size_t limit);
-void torc_output_fini(struct torc_output *output);
+void torc_output_fini(struct torc_output *output); /* frees all blocks; see torc_output_discard() */
+
+/* Give up what is pending in full blocks: they are put before those of *waste (NULL: none), to be
+ * freed a few at a time by torc_output_free_waste(), since freeing very many at once takes long.
+ * Returns the bytes of memory moved. O(1). */
+size_t torc_output_discard(struct torc_output *output, struct torc_output_block **waste);
+
+/* Free at most n_blocks of *waste. Returns the bytes of memory freed. */
+size_t torc_output_free_waste(struct torc_output_block **waste, unsigned n_blocks);
 
 /* Make room for n more bytes. False: over the limit or no memory; `failed` is set. */
 bool torc_output_grow(struct torc_output *output, size_t n);

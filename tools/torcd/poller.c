@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/torcd/poller.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -28,6 +29,7 @@
 #define VISIT_SHARED        8u /* requests of a visit when more than one session has work */
 #define MAIL_PER_ROUND      16u
 #define FALSE_DOORBELLS_MAX 2000u /* a second */
+#define WASTE_PER_ROUND     16u   /* output blocks freed in one round */
 #define TICKS_PER_UPKEEP    64u   /* connections looked at in one upkeep */
 #define MAINTAIN_EVERY      16u   /* commands between two steps of maintenance */
 #define MAINTAIN_STEP       16u   /* units of such a step, and of a round while more is due */
@@ -48,6 +50,7 @@ struct torc_poller {
     struct torc_connection *connections; /* circular list through next and prev; NULL none */
     struct torc_connection *next_tick;
     struct torc_connection *ready_head, *ready_tail;
+    struct torc_output_block *waste; /* of connections that are gone */
 
     /* Times in clock ticks, but for those named otherwise. */
     uint64_t sockets_every, sockets_budget, ring_busy, upkeep_every, spin;
@@ -307,8 +310,14 @@ static void drop_connection(struct torc_poller *p, struct torc_connection *c)
     }
     service->gauges.connections--;
     service->gauges.connection_bytes -= c->n_counted;
+    service->gauges.connection_bytes += torc_output_discard(&c->output, &p->waste);
     torc_connection_destroy(c);
     atomic_fetch_sub_explicit(&service->shared->connections_open, 1, memory_order_relaxed);
+}
+
+static void free_waste(struct torc_poller *p, unsigned n_blocks)
+{
+    p->service->gauges.connection_bytes -= torc_output_free_waste(&p->waste, n_blocks);
 }
 
 static void connect(struct torc_poller *p, struct torc_newcomer *newcomer)
@@ -555,6 +564,10 @@ bool torc_poller_round(struct torc_poller *poller)
         did_work |= serve_sockets(p, rings_are_busy, now);
         p->sockets_due = now + p->sockets_every;
     }
+    if (p->waste != NULL) {
+        free_waste(p, WASTE_PER_ROUND);
+        did_work = true;
+    }
     if (now >= p->upkeep_due) {
         upkeep(p);
         p->upkeep_due = now + p->upkeep_every;
@@ -689,6 +702,7 @@ void torc_poller_destroy(struct torc_poller *poller)
     while (p->connections != NULL) {
         drop_connection(p, p->connections);
     }
+    free_waste(p, UINT_MAX);
     if (p->epoll_fd >= 0) {
         (void)close(p->epoll_fd);
     }

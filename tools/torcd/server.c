@@ -164,6 +164,14 @@ static int start_poller(struct torc_server *server, pthread_t *out_thread)
     return 0;
 }
 
+/* The poller has stopped: take its last messages, and let the last sessions go. */
+static void end_control(struct torc_server *server)
+{
+    do {
+        (void)torc_control_step(server->control, 0);
+    } while (!torc_control_is_empty(server->control));
+}
+
 int torc_server_run(struct torc_server *server, void (*on_ready)(void *arg), void *arg)
 {
     pthread_t thread;
@@ -182,9 +190,7 @@ int torc_server_run(struct torc_server *server, void (*on_ready)(void *arg), voi
     server->is_stopping = true;
     torc_control_begin_stop(server->control);
     (void)pthread_join(thread, NULL);
-    while (!torc_control_is_empty(server->control)) {
-        (void)torc_control_step(server->control, 0);
-    }
+    end_control(server);
     torc_log_always(server->log, "server: stopped");
     return 0;
 }
@@ -217,6 +223,7 @@ void torc_server_destroy(struct torc_server *server)
         while (!torc_poller_is_stopped(server->poller) || !torc_control_is_empty(server->control)) {
             (void)torc_server_step(server);
         }
+        end_control(server);
     }
     torc_poller_destroy(server->poller);
     torc_control_destroy(server->control);

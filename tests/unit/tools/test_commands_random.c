@@ -206,6 +206,20 @@ START_TEST(every_count_has_one_reply)
 }
 END_TEST
 
+/* However small the hash, the time of one command is bounded; so is what it may take. */
+START_TEST(picks_with_repetition_have_a_limit)
+{
+    static const char wrong[] =
+        "ERR value is out of range, a negative count must be at least -1048576";
+    (void)ASK("HSET", "h", "a", "1", "b", "2", "c", "3");
+    ck_assert_uint_eq(ASK("HRANDFIELD", "h", "-1048576").count, 1048576);
+    expect_error(ASK("HRANDFIELD", "h", "-1048577"), wrong);
+    expect_error(ASK("HRANDFIELD", "h", "-1048577", "WITHVALUES"), wrong);
+    ck_assert_uint_eq(ASK("HRANDFIELD", "h", "1048577").count, 3);
+    ck_assert_uint_eq(ASK("HRANDFIELD", "none", "-1048577").count, 0);
+}
+END_TEST
+
 START_TEST(work_stops_when_a_reply_is_above_its_limit)
 {
     /* The items could fit if they were short; they are not. */
@@ -217,7 +231,7 @@ START_TEST(work_stops_when_a_reply_is_above_its_limit)
     struct torc_ring_sink ring;
     char scratch[TORC_FAULT_TEXT_BYTES];
     struct torc_slice row[] = {torc_slice_str("HRANDFIELD"), torc_slice_str("h"),
-                               torc_slice_str("-4000000")};
+                               torc_slice_str("-1000000")};
     torc_call_from_words(&service, row, 3, scratch, &call);
     torc_ring_sink_init(&ring, NULL, REPLY_BYTES, reply_bytes, 1000, 1, 0);
     call.sink = &ring.sink;
@@ -232,7 +246,7 @@ START_TEST(work_stops_when_a_reply_is_above_its_limit)
     torc_output_init(&output, REPLY_BYTES);
     torc_resp_sink_init(&resp, &output, &caller.protocol);
     struct torc_slice again[] = {torc_slice_str("HRANDFIELD"), torc_slice_str("h"),
-                                 torc_slice_str("-2000000")};
+                                 torc_slice_str("-1000000")};
     torc_call_from_words(&service, again, 3, scratch, &call);
     call.sink = &resp.sink;
     torc_calls_prepare(&service, &call, 1);
@@ -293,6 +307,6 @@ int main(void)
                a_count_gives_different_fields_of_a_full_hash,
                each_field_is_as_likely_to_be_among_distinct_ones,
                the_form_of_the_reply_depends_on_the_words_alone, every_count_has_one_reply,
-               work_stops_when_a_reply_is_above_its_limit, a_reply_made_again_is_the_same,
-               random_keys_are_fair);
+               picks_with_repetition_have_a_limit, work_stops_when_a_reply_is_above_its_limit,
+               a_reply_made_again_is_the_same, random_keys_are_fair);
 }

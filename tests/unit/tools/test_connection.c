@@ -190,26 +190,151 @@ START_TEST(a_client_may_write_all_before_it_reads)
 }
 END_TEST
 
-START_TEST(a_client_that_takes_no_replies_is_cut_at_the_output_limit)
+/* What is pending for slow readers is bounded, and nothing that they asked for is lost. */
+START_TEST(a_client_that_takes_no_replies_waits_and_then_gets_them_all)
 {
-    set("client-output-buffer-max", "1mb");
+    enum { REPLIES = 64, LEN = 262144 };
+    set("client-output-buffer-max", "2mb");
     int fd = open_server();
     int other = torc_fixture_connect(&f);
-    char *buffer = malloc(300000);
-    ck_assert_ptr_nonnull(buffer);
-    send_hset(fd, buffer, 'v', 262144);
+    char *buffer = malloc(LEN + 64);
+    char *got = malloc(LEN + 64);
+    ck_assert(buffer != NULL && got != NULL);
+    send_hset(fd, buffer, 'v', LEN);
     EXPECT(fd, "", ":1\r\n");
-    for (int i = 0; i < 64; i++) {
-        if (send(fd, "HGET k v\r\n", 10, MSG_NOSIGNAL) != 10) {
-            break;
-        }
+    uint64_t before = stats()->commands_total;
+    for (int i = 0; i < REPLIES; i++) {
+        torc_fixture_send(&f, fd, "HGET k v\r\n", 10);
     }
     torc_fixture_settle(&f);
+    /* Those that are pending, one that passed the mark, and what the socket took. */
+    ck_assert_uint_lt(stats()->commands_total - before, 16);
+    EXPECT(other, "HLEN k\r\n", ":1\r\n");
+    size_t n = put_bulk(buffer, 'v', LEN);
+    for (int i = 0; i < REPLIES; i++) {
+        ck_assert_uint_eq(torc_fixture_receive(&f, fd, got, n), n);
+        ck_assert_mem_eq(got, buffer, n);
+    }
+    EXPECT(fd, "PING\r\n", "+PONG\r\n");
+    ck_assert_uint_eq(stats()->resp_dropped, 0);
+    free(buffer);
+    free(got);
+    hang_up(fd);
+    hang_up(other);
+}
+END_TEST
+
+/* It writes more than is read ahead, and only its own writing waits. */
+START_TEST(requests_of_a_client_that_takes_no_replies_are_read_ahead_up_to_a_bound)
+{
+    enum { LEN = 262144, AHEAD = 512 * 1024 };
+    static const char echo[] = "*2\r\n$4\r\nECHO\r\n$4\r\nnext\r\n";
+    set("client-output-buffer-max", "1mb");
+    set("client-query-buffer-limit", "1mb");
+    int fd = open_server();
+    char *buffer = malloc(LEN + 64);
+    ck_assert_ptr_nonnull(buffer);
+    send_hset(fd, buffer, 'v', LEN);
+    EXPECT(fd, "", ":1\r\n");
+    torc_fixture_send(&f, fd, "HGET k v\r\nHGET k v\r\nHGET k v\r\nHGET k v\r\n", 40);
+    torc_fixture_settle(&f);
+    size_t n_echoes = 0;
+    for (;;) {
+        ssize_t n = send(fd, echo, sizeof echo - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0) {
+            ck_assert_int_eq(errno, EAGAIN);
+            torc_fixture_settle(&f);
+            n = send(fd, echo, sizeof echo - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        }
+        if (n < 0) {
+            break;
+        }
+        ck_assert_int_eq(n, sizeof echo - 1);
+        n_echoes++;
+    }
+    ck_assert_uint_gt(n_echoes * (sizeof echo - 1), AHEAD);
+    ck_assert_uint_lt(n_echoes * (sizeof echo - 1), (size_t)2 * AHEAD);
     ck_assert_uint_eq(connections(), 1);
-    ck_assert_uint_eq(stats()->resp_dropped, 1);
+    size_t n = put_bulk(buffer, 'v', LEN);
+    char *got = malloc(n);
+    ck_assert_ptr_nonnull(got);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_uint_eq(torc_fixture_receive(&f, fd, got, n), n);
+        ck_assert_mem_eq(got, buffer, n);
+    }
+    for (size_t i = 0; i < n_echoes; i++) {
+        EXPECT(fd, "", "$4\r\nnext\r\n");
+    }
+    free(got);
+    free(buffer);
+    hang_up(fd);
+}
+END_TEST
+
+/* The end of the client's half does not overtake its requests. */
+START_TEST(requests_that_wait_are_executed_though_their_client_has_shut_its_half)
+{
+    enum { REPLIES = 24, LEN = 262144 };
+    set("client-output-buffer-max", "1mb");
+    int fd = open_server();
+    char *buffer = malloc(LEN + 64);
+    char *got = malloc(LEN + 64);
+    ck_assert(buffer != NULL && got != NULL);
+    send_hset(fd, buffer, 'v', LEN);
+    EXPECT(fd, "", ":1\r\n");
+    for (int i = 0; i < REPLIES; i++) {
+        torc_fixture_send(&f, fd, "HGET k v\r\n", 10);
+    }
+    torc_fixture_send(&f, fd, "HSET k last 1\r\n", 15);
+    ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
+    torc_fixture_settle(&f);
+    size_t n = put_bulk(buffer, 'v', LEN);
+    for (int i = 0; i < REPLIES; i++) {
+        ck_assert_uint_eq(torc_fixture_receive(&f, fd, got, n), n);
+        ck_assert_mem_eq(got, buffer, n);
+    }
+    EXPECT(fd, "", ":1\r\n");
+    torc_fixture_expect_end(&f, fd);
+    free(buffer);
+    free(got);
+}
+END_TEST
+
+/* A dead client's replies are freed over many steps, each of them short. */
+START_TEST(replies_that_nobody_takes_any_more_are_freed_in_steps)
+{
+    enum { LEN = 48 << 20, STEP_MAX = 5 << 20 };
+    set("client-output-buffer-max", "256mb");
+    int fd = open_server();
+    int other = torc_fixture_connect(&f);
+    char *buffer = malloc((1 << 20) + 64);
+    ck_assert_ptr_nonnull(buffer);
+    send_hset(fd, buffer, 'v', 1 << 10);
+    EXPECT(fd, "", ":1\r\n");
+    char request[64];
+    size_t n =
+        (size_t)snprintf(request, sizeof request, "HRANDFIELD k -%d WITHVALUES\r\n", LEN / 1024);
+    torc_fixture_send(&f, fd, request, n);
+    torc_fixture_settle(&f);
+    const uint64_t *held = &torc_server_service(f.server)->gauges.connection_bytes;
+    ck_assert_int_eq(close(fd), 0);
+    unsigned n_steps = 0;
+    uint64_t most = 0;
+    while (connections() == 2) {
+        (void)torc_server_step(f.server);
+    }
+    uint64_t last = *held;
+    ck_assert_uint_gt(last, LEN - STEP_MAX);
+    while (*held > STEP_MAX) {
+        (void)torc_server_step(f.server);
+        most = torc_max_u64(most, last - *held);
+        last = *held;
+        n_steps++;
+    }
+    ck_assert_uint_le(most, STEP_MAX);
+    ck_assert_uint_ge(n_steps, LEN / STEP_MAX - 1);
     EXPECT(other, "HLEN k\r\n", ":1\r\n");
     free(buffer);
-    ck_assert_int_eq(close(fd), 0);
     hang_up(other);
 }
 END_TEST
@@ -270,6 +395,17 @@ START_TEST(a_protocol_error_comes_behind_the_replies_due_and_ends_the_connection
            "+PONG\r\n-ERR Protocol error: invalid bulk length\r\n");
     torc_fixture_expect_end(&f, fd);
     ck_assert_uint_eq(connections(), 0);
+}
+END_TEST
+
+/* What the poller has to say of it at its end is the last message there is; leaks are for the
+ * sanitizer to find. */
+START_TEST(a_connection_may_be_at_its_end_when_the_server_stops)
+{
+    int fd = open_server();
+    EXPECT(fd, "*1\r\n$x\r\n", "-ERR Protocol error: invalid bulk length\r\n");
+    ck_assert_uint_eq(connections(), 1);
+    ck_assert_int_eq(close(fd), 0);
 }
 END_TEST
 
@@ -514,10 +650,14 @@ int main(void)
     tcase_add_test(tcase, a_deep_pipeline_is_answered_in_order_and_in_bounded_visits);
     tcase_add_test(tcase, large_values_go_in_and_out);
     tcase_add_test(tcase, a_client_may_write_all_before_it_reads);
-    tcase_add_test(tcase, a_client_that_takes_no_replies_is_cut_at_the_output_limit);
+    tcase_add_test(tcase, a_client_that_takes_no_replies_waits_and_then_gets_them_all);
+    tcase_add_test(tcase, requests_of_a_client_that_takes_no_replies_are_read_ahead_up_to_a_bound);
+    tcase_add_test(tcase, requests_that_wait_are_executed_though_their_client_has_shut_its_half);
+    tcase_add_test(tcase, replies_that_nobody_takes_any_more_are_freed_in_steps);
     tcase_add_test(tcase, a_count_whose_reply_can_never_fit_is_refused_and_the_connection_stays);
     tcase_add_test(tcase, a_request_above_the_query_limit_is_cut);
     tcase_add_test(tcase, a_protocol_error_comes_behind_the_replies_due_and_ends_the_connection);
+    tcase_add_test(tcase, a_connection_may_be_at_its_end_when_the_server_stops);
     tcase_add_test(tcase, http_is_closed_without_a_word);
     tcase_add_test(tcase, nothing_behind_quit_is_executed);
     tcase_add_test(tcase, a_client_that_shuts_its_half_still_gets_its_replies);
