@@ -164,15 +164,20 @@ static inline bool torc_compact_next(const uint8_t *block, uint64_t *position,
         return false;
     }
     const uint8_t *entry = block + at;
-    /* Where the lengths are: here, or once in the block. */
-    bool alike = entry[0] == TORC_COMPACT_AS_COMMON;
-    const uint8_t *lens = alike ? block + TORC_COMPACT_COMMON_AT : entry;
     size_t bytes;
-    if (TORC_LIKELY(lens[0] <= TORC_COMPACT_LEN_1_MAX && lens[1] <= TORC_COMPACT_LEN_1_MAX)) {
-        const uint8_t *field = entry + 2 - alike;
-        out_pair->field = torc_slice_of(field, lens[0]);
-        out_pair->value = torc_slice_of(field + lens[0], lens[1]);
-        bytes = (size_t)(field - entry) + lens[0] + lens[1];
+    if (entry[0] <= TORC_COMPACT_LEN_1_MAX && TORC_LIKELY(entry[1] <= TORC_COMPACT_LEN_1_MAX)) {
+        out_pair->field = torc_slice_of(entry + 2, entry[0]);
+        out_pair->value = torc_slice_of(entry + 2 + entry[0], entry[1]);
+        bytes = 2 + (size_t)entry[0] + entry[1];
+    } else if (entry[0] == TORC_COMPACT_AS_COMMON &&
+               TORC_LIKELY(
+                   torc_max_u64(block[TORC_COMPACT_COMMON_AT], block[TORC_COMPACT_COMMON_AT + 1]) <=
+                   TORC_COMPACT_LEN_1_MAX)) {
+        const size_t field_len = block[TORC_COMPACT_COMMON_AT];
+        const size_t value_len = block[TORC_COMPACT_COMMON_AT + 1];
+        out_pair->field = torc_slice_of(entry + 1, field_len);
+        out_pair->value = torc_slice_of(entry + 1 + field_len, value_len);
+        bytes = 1 + field_len + value_len;
     } else {
         bytes = torc_compact_entry_read(block, entry, room, out_pair);
     }

@@ -11,7 +11,17 @@ import socket
 import subprocess
 import threading
 
-from torcd_harness import Connection, Folder, Server, encode, free_port, run_tests, skip, wait_until
+from torcd_harness import (
+    Connection,
+    Folder,
+    Server,
+    encode,
+    free_port,
+    listens,
+    run_tests,
+    skip,
+    wait_until,
+)
 
 OK, USAGE, WRONG, REFUSED, LOST = 0, 2, 3, 4, 5
 LATENCIES = ("min", "p50", "p90", "p99", "p999", "max")
@@ -227,7 +237,7 @@ def redis_tests(arguments):
             with open(os.path.join(folder, "log"), "wb") as log:
                 process = subprocess.Popen(command, stdout=log, stderr=log)
                 try:
-                    wait_until(lambda: os.path.exists(path), "redis-server listens")
+                    wait_until(lambda: listens(path), "redis-server")
                     check(path, port)
                 finally:
                     process.terminate()

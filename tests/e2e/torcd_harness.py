@@ -37,6 +37,12 @@ def wait_until(condition, what):
         time.sleep(0.002)
 
 
+def listens(path):
+    """Does someone listen on this Unix socket? The file is there a moment before."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(path) == 0
+
+
 def skip(reason):
     """End with 77, a skip; where everything is required that is a failure."""
     print("skipped: " + reason)

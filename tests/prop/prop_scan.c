@@ -214,7 +214,7 @@ static void run(enum what what, uint64_t seed, uint64_t *n_compact)
         } else if (dice < 22) {
             (void)torc_keyspace_maintain(b.keyspace, (unsigned)below(&b, 200));
         } else if (dice < 23) {
-            (void)torc_keyspace_settle(b.keyspace, (unsigned)below(&b, 500));
+            (void)torc_keyspace_settle(b.keyspace, false, (unsigned)below(&b, 500));
         } else if (dice == 23 && below(&b, 4) == 0) {
             delete_all(&b);
         } else {
