@@ -77,7 +77,7 @@ size_t torc_compact_entry_bytes(struct torc_slice field, struct torc_slice value
  * one byte less, but the others cost a reader a mispredicted branch. */
 static bool are_worth_it(size_t n_alike, size_t n)
 {
-    return n_alike > 2 * TORC_COMPACT_COMMON_BYTES && n_alike >= n / 4;
+    return n_alike > (size_t)2 * TORC_COMPACT_COMMON_BYTES && n_alike >= n / 4;
 }
 
 void torc_compact_plan_add(struct torc_compact_plan *plan, struct torc_slice field,

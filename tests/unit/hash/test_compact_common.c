@@ -295,7 +295,7 @@ START_TEST(common_lengths_that_are_wrong_are_refused)
     /* Lengths in full where the common ones would do: the other way to write it. */
     uint8_t *block = loaded(6, 1);
     struct torc_compact_head head = torc_compact_head_load(block);
-    uint8_t *last = block + torc_compact_entries_at(&head) + 5 * 31;
+    uint8_t *last = block + torc_compact_entries_at(&head) + (size_t)5 * 31;
     ck_assert_uint_eq(last[0], TORC_COMPACT_AS_COMMON);
     memmove(last + 2, last + 1, 30);
     last[0] = 14;
