@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Medians, quartiles and ratios of rounds."""
+
+import statistics
+
+# A difference below this is not a finding on a machine whose cores change speed, whatever the spread says.
+LEAST_DIFFERENCE = 0.05
+
+
+def quantile(values, fraction):
+    """Linear interpolation between the two nearest of the sorted values."""
+    ordered = sorted(values)
+    place = fraction * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    if ordered[low] == ordered[high]:
+        return ordered[low]
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def spread(values):
+    return {
+        "min": min(values),
+        "q1": quantile(values, 0.25),
+        "q3": quantile(values, 0.75),
+        "max": max(values),
+    }
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def advantage(a, b, better):
+    """How many times better `a` is than `b`; above 1 means `a` wins. None when a figure is 0."""
+    if better == "higher":
+        return a / b if b else None
+    return b / a if a else None
+
+
+def paired(ours, theirs, better):
+    """Advantage of every round, taken between neighbours in time: (median, q1, q3), or None without common rounds."""
+    ratios = [advantage(a, b, better) for a, b in zip(ours, theirs)]
+    ratios = [r for r in ratios if r is not None]
+    if not ratios:
+        return None
+    return median(ratios), quantile(ratios, 0.25), quantile(ratios, 0.75)
+
+
+def unpaired(a, b, better):
+    """Advantage of run `b` over run `a`, whose rounds were not neighbours in time: the ratio of the medians, and the
+    ratios of the quartiles that stand furthest apart. None when a figure is 0."""
+    middle = advantage(median(b), median(a), better)
+    low_end, high_end = (0.25, 0.75) if better == "higher" else (0.75, 0.25)
+    low = advantage(quantile(b, low_end), quantile(a, high_end), better)
+    high = advantage(quantile(b, high_end), quantile(a, low_end), better)
+    if None in (middle, low, high):
+        return None
+    return middle, low, high
+
+
+def is_beyond_noise(ratio):
+    """Whether (median, low, high) says that there is a difference."""
+    middle, low, high = ratio
+    return abs(middle - 1) >= LEAST_DIFFERENCE and not low <= 1 <= high
