@@ -89,6 +89,7 @@ def a_good_run_ends_with_0_and_its_report_has_its_figures(bench):
     assert len(row) == 1 and " %.2f" % ratio in row[0].replace("**", ""), (ratio, row)
     assert bench.line("fake-get fields=32", "torc")["median"] == 32
     assert bench.line("ring-null window=64", "torc")["median"] == 20
+    assert bench.line("floor-one-line window=1", "torc")["rounds"] == [260, 262]
 
 
 def what_torc_loses_is_listed(bench):

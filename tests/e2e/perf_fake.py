@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Stands in for the programs that perf/run starts; which one, its name says: torcd or fake-server (answers RESP on its
-sockets), torc-perf-load, floor, bench_fake. How torc-perf-load misbehaves is in PERF_FAKE, "OP:HOW" with commas between:
-wrong, unchecked, error, unknown, hang, crash, garbage, kill (ends the server in the middle)."""
+sockets), torc-perf-load, floor, bench_fake. How torc-perf-load misbehaves is in PERF_FAKE, "OP:HOW" with commas
+between: wrong, unchecked, error, unknown, hang, crash, garbage, kill (ends the server in the middle)."""
 
 import json
 import os
@@ -52,7 +52,8 @@ def load():
     # Any figures, but the same for the same work of the same server.
     rate = 1000.5 + zlib.crc32((op + option("--seed") + str("resp" in address)).encode()) % 100000
     line = {"op": op, "requests": 10, "seconds": 0.1, "rate": rate, "checked": 10, "wrong": 0, "errors": 0}
-    line.update(first_bad=None, unit="ns", min=rate / 2, p50=rate, p90=rate * 2, p99=rate * 3, p999=rate * 4, max=rate * 5)
+    line.update(first_bad=None, unit="ns", min=rate / 2, p50=rate, p90=rate * 2, p99=rate * 3)
+    line.update(p999=rate * 4, max=rate * 5)
     with open(os.path.join(os.environ["PERF_FAKE_LOG"]), "a", encoding="utf-8") as log:
         log.write(op + "\n")
     if how == "wrong":
@@ -82,13 +83,15 @@ def load():
 
 def bench():
     for fields in (8, 32):
-        line = {"name": "fake-get", "param": {"fields": fields}, "unit": "ns", "n": 10, "min": 1, "p50": fields, "p99": 90}
-        print(json.dumps(dict(line, max=99)))
+        figures = {"unit": "ns", "n": 10, "min": 1, "p50": fields, "p99": 90, "max": 99}
+        print(json.dumps({"name": "fake-get", "param": {"fields": fields}, **figures}))
 
 
 def floor():
-    print(json.dumps({"name": "floor-one-line", "unit": "ns", "n": 10, "min": 250, "p50": 260, "p99": 300, "max": 900}))
-    print(json.dumps({"name": "ring-null", "window": 64, "unit": "ns", "n": 10, "min": 15, "p50": 20, "p99": 30, "max": 90}))
+    trip = {"min": 250, "p50": 260, "p99": 300, "p999": 500, "max": 900}
+    rounds = {"round": {"median": 261}, "seen": [260, 262]}
+    print(json.dumps({"name": "floor-one-line", "window": 1, "unit": "ns", "n": 10, "trip": trip, **rounds}))
+    print(json.dumps({"name": "ring-null", "window": 64, "unit": "ns", "n": 10, "round": {"median": 20}}))
 
 
 PROGRAMS = {"torcd": serve, "fake-server": serve, "torc-perf-load": load, "floor": floor, "bench_fake": bench}

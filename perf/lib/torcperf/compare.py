@@ -7,10 +7,11 @@ import sys
 from . import results, stats
 from .progress import figure
 
-EPILOG = """Times better: B beside A; above 1 B is better, for rates, times and bytes alike. Of two files it is the ratio of the
-medians, with the ratios of the quartiles that stand furthest apart; of two engines of one file it is the median of the
-ratios of rounds that ran one after the other, with their quartiles. WORSE and better: the spread leaves out 1 and the
-difference is 5 %% or more. Ends with 0; with --strict 1 when something is WORSE; 2 for a faulty command line or file.
+EPILOG = """better x: how many times B is better than A, for rates, times and bytes alike. Of two files it is the
+ratio of the medians, with the ratios of the quartiles that stand furthest apart; of two engines of one file it is the
+median of the ratios of rounds that ran one after the other, with their quartiles. WORSE and better: the spread leaves
+out 1 and the difference is 5 % or more. Ends with 0; with --strict 1 when something is WORSE; 2 for a faulty command
+line or file.
 """
 
 

@@ -183,7 +183,6 @@ class Lab:
             self._results.has(self._stub(scenario, step, case, entrant))
             for case, _ in self._cases(step)
             for entrant in entrants
-            if entrant.name != FLOOR or case.endswith("p50")
         )
 
     @staticmethod
@@ -221,7 +220,6 @@ class Lab:
         return [
             self._write(scenario, step, entrant, case, steal, status=trouble[0], why=trouble[1])
             for case, _ in self._cases(step)
-            if entrant.name != FLOOR or case.endswith("p50")
         ]
 
     def _write_figures(self, scenario, step, entrant, steal, figures):
@@ -234,8 +232,6 @@ class Lab:
                 per, unit = step.memory_per if isinstance(step, Phase) else (figures.rounds[0]["rows"], "row")
                 column = [m[metric == "peak"] / per for m in figures.memory]
                 unit, better, more = "bytes/" + unit, "lower", {}
-            elif entrant.name == FLOOR and metric != "p50":
-                continue
             else:
                 column = figures.column(metric)
                 unit, better = UNITS.get(metric, ("ns", "lower"))
@@ -289,10 +285,14 @@ class Lab:
 
     def _floor(self, step):
         name, window = step.floor
-        for line in work.lines([self._run.floor_program, "--quick"], self._run.timeout_s):
-            if line["name"] == name and (window is None or line.get("window") == window):
+        cpus = "%d,%d" % self._run.cpus
+        for line in work.lines([self._run.floor_program, "--quick", "--cpus", cpus], self._run.timeout_s):
+            if line["name"] == name and line.get("window") == window:
+                missing = [metric for metric in step.metrics if metric not in line]
+                if missing:
+                    raise work.Failed("floor has no %s of %s" % (missing[0], name))
                 return line
-        raise work.Failed("floor printed no %s" % name)
+        raise work.Failed("floor printed no %s of window %d" % (name, window))
 
     def _round(self, field, step, entrant, number, figures):
         if entrant.name == FLOOR:
@@ -392,7 +392,8 @@ class Lab:
             return
         for name, found in rounds.items():
             better = "higher" if found[0].get("unit", "ns").endswith("/s") else "lower"
-            column = [line["p50"] for line in found]
+            # A program that alternates rounds of its own says what each came to.
+            column = [value for line in found for value in line.get("seen") or [line["p50"]]]
             more = {"unit": found[0].get("unit", "ns"), "better": better, "metric": "p50", "rounds": column}
             line = self._write(scenario, step, None, name, steal, latency=_latency(found), **more)
             self._tell(scenario, [line])

@@ -238,8 +238,9 @@ def main(arguments):
     except KeyboardInterrupt:
         _say("\ninterrupted; --resume goes on where this run stopped")
         return 130
-    _say("%d figures in %s, %d n/a, %d failed; steal %.1f %%" % (
-        lab.counts["ok"], duration(time.monotonic() - start), lab.counts["n/a"], lab.counts["failed"], steal.percent()))  # fmt: skip
+    took = duration(time.monotonic() - start)
+    counts = "%(ok)d figures, %(n/a)d n/a, %(failed)d failed" % lab.counts
+    _say("%s in %s; steal %.1f %%" % (counts, took, steal.percent()))
     for trouble in lab.troubles:
         _say("failed: " + trouble)
     code = _render(out, not options.no_install)

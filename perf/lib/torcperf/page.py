@@ -81,7 +81,8 @@ def render(all_tables, pictures, warnings):
     return """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>torc: measured</title><style>%s</style></head><body>
-<header><h1>torc, measured</h1><p>beside other servers and beside the floor, in alternating rounds of one run</p></header>
+<header><h1>torc, measured</h1>
+<p>beside other servers and beside the floor, in alternating rounds of one run</p></header>
 <nav>%s</nav><main>
 %s
 </main></body></html>

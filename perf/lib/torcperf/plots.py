@@ -23,7 +23,9 @@ set title "{title}" font ",14" textcolor rgb "#202124"
 set xlabel "{xlabel}" textcolor rgb "#3c4043"
 set ylabel "{ylabel}" textcolor rgb "#3c4043"
 """
-NANOSECONDS = (1e2, "100 ns"), (1e3, "1 us"), (1e4, "10 us"), (1e5, "100 us"), (1e6, "1 ms"), (1e7, "10 ms"), (1e8, "0.1 s")
+NANOSECONDS = (
+    (1e2, "100 ns"), (1e3, "1 us"), (1e4, "10 us"), (1e5, "100 us"), (1e6, "1 ms"), (1e7, "10 ms"), (1e8, "0.1 s"),
+)  # fmt: skip
 
 
 class NoGnuplot(Exception):
@@ -96,8 +98,8 @@ def _log_ns_axis():
 def _good(lines, suite, pattern):
     """(line, match) of all with figures whose case matches."""
     compiled = re.compile(pattern + "$")
-    found = [(line, compiled.match(line["case"])) for line in lines if line["suite"] == suite and line["status"] == "ok"]
-    return [(line, match) for line, match in found if match]
+    own = [line for line in lines if line["suite"] == suite and line["status"] == "ok"]
+    return [(line, match) for line, match in ((line, compiled.match(line["case"])) for line in own) if match]
 
 
 def _percentiles(lines, suite, case, title):
@@ -170,7 +172,8 @@ def _scripts(lines):
     p = "median over the rounds of each percentile; closed loop, one request at a time"
     for case, what in (("hget-hot-w1", "HGET, one hot hash"), ("hget-random-w1", "HGET, random keys and fields"),
                        ("ping-w1", "PING")):  # fmt: skip
-        yield "latency-" + case, what, p, _percentiles(lines, "ring", case, "Latency of %s, one request in flight" % what)
+        title = "Latency of %s, one request in flight" % what
+        yield "latency-" + case, what, p, _percentiles(lines, "ring", case, title)
     for kind, what in (("ping", "PING"), ("hget-hot", "HGET"), ("hset-hot", "HSET")):
         about = "rate by requests in flight"
         yield "window-" + kind, what + " by window", about, _windows(lines, kind, "%s by requests in flight" % what)
@@ -180,7 +183,8 @@ def _scripts(lines):
         script = _threshold(lines, r"threshold-(\d+)-hget-" + place, title, "million a second", rate)
         yield "threshold-" + place, title, "compact and full form beside Redis, 64 requests in flight", script
     title = "Memory by size of the hash"
-    script = _threshold(lines, r"threshold-(\d+)/rss-idle", title, "bytes per field", lambda value, fields: value / fields)
+    per_field = lambda value, fields: value / fields  # noqa: E731
+    script = _threshold(lines, r"threshold-(\d+)/rss-idle", title, "bytes per field", per_field)
     yield "threshold-memory", title, "resident bytes after an idle time", script
     title = "Memory of one large hash at each stage"
     yield "memory-million", title, "resident after an idle time", _memory(

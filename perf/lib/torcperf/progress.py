@@ -84,7 +84,8 @@ class Progress:
         left = self.remaining_s()
         end = ""
         if left is not None:
-            end = "%s left, ends about %s" % (duration(left), time.strftime("%H:%M", time.localtime(time.time() + left)))
+            clock = time.strftime("%H:%M", time.localtime(time.time() + left))
+            end = "%s left, ends about %s" % (duration(left), clock)
         bar = "[%s%s] %3d %%  %s  %s" % ("#" * full, "." * (BAR_CHARACTERS - full), int(100 * share), end, self._what)
         self._stream.write("\r\x1b[K" + bar[: shutil.get_terminal_size().columns - 1])
         self._stream.flush()

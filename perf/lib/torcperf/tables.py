@@ -120,8 +120,11 @@ def summary(all_cases):
                 rows.append(row)
     rival_name = next((case.rival()["engine"] for case in all_cases if case.rival()), "rival")
     columns = ["case", "torc as", "torc", rival_name, "times better", "quartiles", "floor", "times the floor"]
-    note = "Times better: above 1 torc wins, for rates, times and bytes alike; the median of the ratios of rounds that ran "
-    note += "one after the other, and their quartiles. Coloured when beyond noise (quartiles on one side of 1, and 5 % or more)."
+    note = (
+        "Times better: above 1 torc wins, for rates, times and bytes alike; the median of the ratios of rounds that "
+        "ran one after the other, and their quartiles. Coloured when beyond noise: the quartiles are on one side of "
+        "1, and the difference is 5 % or more."
+    )
     return Table("Summary", note, columns, rows)
 
 
@@ -180,7 +183,7 @@ def suite(all_cases, name):
                     cell = Cell("%s (x%s)" % (cell.text, times(found[0])), _ratio_cells(found)[0].mood)
             row.append(cell)
         rows.append(row)
-    note = "Median of the rounds ± half the distance of the quartiles; in brackets how many times better than the rival."
+    note = "Median of the rounds, ± half the distance of the quartiles; in brackets: times better than the rival."
     return Table("Suite " + name, note, ["case", *entrants], rows)
 
 
@@ -204,8 +207,9 @@ def runs(lines):
         steal = [line.get("steal_percent", 0.0) for line in lines]
         load = [line.get("load_average", 0.0) for line in lines]
         stamps = sorted(line["time"] for line in lines if "time" in line)
-        rows.append([Cell("steal during cases"), Cell("median %.1f %%, most %.1f %%" % (stats.median(steal), max(steal)))])
-        rows.append([Cell("load average"), Cell("median %.1f, most %.1f" % (stats.median(load), max(load)))])
+        for name, column, unit in (("steal during cases", steal, " %"), ("load average", load, "")):
+            text = "median %.1f%s, most %.1f%s" % (stats.median(column), unit, max(column), unit)
+            rows.append([Cell(name), Cell(text)])
         rows.append([Cell("measured"), Cell("%s to %s" % (stamps[0], stamps[-1]) if stamps else "unknown")])
     mixed = [name for name in ("commit", "programs", "extent") if len(facts.get(name, {})) > 1]
     note = "Differing: %s. Only lines of one run are comparable." % ", ".join(mixed) if mixed else ""

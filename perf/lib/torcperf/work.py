@@ -118,4 +118,18 @@ def lines(command, timeout_s):
     parsed = [_parse(text) for text in out.splitlines() if text.strip()]
     if not parsed or None in parsed or not all("name" in line for line in parsed):
         raise Failed("%s printed what is not JSON lines" % command[0].rsplit("/", 1)[-1])
-    return parsed
+    flat = [_flatten(line) for line in parsed]
+    if not all(isinstance(line.get("p50"), (int, float)) for line in flat):
+        raise Failed("%s printed a line without a median" % command[0].rsplit("/", 1)[-1])
+    return flat
+
+
+def _flatten(line):
+    """floor has percentiles of single trips in "trip", and in "round" the time per trip of whole rounds; from those
+    come the rate and, of more than one trip at a time, the median."""
+    flat = dict(line, **line.get("trip", {}))
+    middle = line.get("round", {}).get("median")
+    if middle:
+        flat["rate"] = 1e9 / middle
+        flat.setdefault("p50", middle)
+    return flat

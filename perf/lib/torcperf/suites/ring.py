@@ -17,7 +17,7 @@ def _phase(setup, case, op, shape, window, metrics=None, floor=(), **more):
 
 
 def _hot(setup):
-    floors = {("ping", 1): ("floor-one-line", None), ("hget", 1): ("floor-one-line", None)}
+    floors = {("ping", 1): ("floor-one-line", 1), ("hget", 1): ("floor-one-line", 1), ("hget", 64): ("ring-null", 64)}
     steps = [Prepare([dict(HOT, op="load-whole", window=16)])]
     for window in setup.pick((1, 4, 16, 64, 256), (1, 2, 4, 8, 16, 32, 64, 128, 256)):
         steps.append(_phase(setup, "ping-w%d" % window, "ping", HOT, window, floor=floors.get(("ping", window), ())))
