@@ -109,7 +109,7 @@ class Lab:
         self._folder = folder
         self._salt = 0
         self.counts = {"ok": 0, "n/a": 0, "failed": 0}
-        self.troubles = []
+        self.troubles = {}
 
     # What a step costs, in seconds, and what it writes.
 
@@ -212,7 +212,8 @@ class Lab:
         self._results.add(line)
         self.counts[status] += 1
         if status == "failed":
-            self.troubles.append("%s/%s %s: %s" % (scenario.suite, case, line["engine"], why))
+            # Once for all figures of a step.
+            self.troubles["%s/%s %s: %s" % (scenario.suite, step.case, line["engine"], why)] = True
         return line
 
     def _write_trouble(self, scenario, step, entrant, steal, trouble):
@@ -237,6 +238,9 @@ class Lab:
                 unit, better = UNITS.get(metric, ("ns", "lower"))
                 if isinstance(step, CsvLoad):
                     unit = "rows/s"
+                elif metric == "rate" and step.cells:
+                    unit = "fields/s"
+                    column = [step.cells / line["seconds"] for line in figures.rounds]
                 more = {"latency": latency} if latency else {}
                 if "rate" in figures.rounds[0]:
                     more["rates"] = figures.column("rate")
@@ -369,6 +373,8 @@ class Lab:
 
     def _prepare(self, field, step):
         for entrant in field.owners():
+            if Field.key(entrant) in field.lost:
+                continue
             try:
                 for options in step.phases:
                     self._load(field, entrant, options)
@@ -395,6 +401,8 @@ class Lab:
             # A program that alternates rounds of its own says what each came to.
             column = [value for line in found for value in line.get("seen") or [line["p50"]]]
             more = {"unit": found[0].get("unit", "ns"), "better": better, "metric": "p50", "rounds": column}
+            if "rounds_on_one_core" in found[0]:
+                more["rounds_on_one_core"] = sum(line["rounds_on_one_core"] for line in found)
             line = self._write(scenario, step, None, name, steal, latency=_latency(found), **more)
             self._tell(scenario, [line])
 

@@ -15,7 +15,8 @@ header p { margin: 0; color: #c4d3e4; }
 nav { position: sticky; top: 0; z-index: 2; background: #fff; border-bottom: 1px solid var(--line); padding: 8px 32px; }
 nav a { margin-right: 18px; color: var(--blue); text-decoration: none; white-space: nowrap; }
 main { max-width: 1280px; margin: 0 auto; padding: 8px 24px 60px; }
-section { background: #fff; border: 1px solid var(--line); border-radius: 8px; margin: 22px 0; padding: 18px 22px; }
+section { scroll-margin-top: 50px; background: #fff; border: 1px solid var(--line); border-radius: 8px;
+          margin: 22px 0; padding: 18px 22px; }
 h2 { margin: 0 0 6px; font-size: 19px; }
 .note { margin: 0 0 12px; color: var(--soft); max-width: 95ch; }
 .warning { background: #fff6e0; border: 1px solid #f0d48a; border-radius: 8px; padding: 10px 16px; margin: 18px 0 0; }

@@ -32,6 +32,7 @@ class Phase:
     metrics: "rate" or percentiles of the latency; each gives a figure of its own
     before:  options of untimed runs before every timed one
     fresh:   a new server for every round, whose memory afterwards is recorded too (`memory_per` = (count, unit))
+    cells:   fields that a run writes, where the rate is that of fields and not of requests
     floor:   name and window of the line of `floor` that runs in the same rounds, or None
     changes: whether later steps depend on what this one leaves behind
     """
@@ -44,6 +45,7 @@ class Phase:
     before: tuple = ()
     fresh: bool = False
     memory_per: tuple = ()
+    cells: int = 0
     floor: tuple = ()
     changes: bool = False
 

@@ -14,6 +14,7 @@ COLOURS = {
 }  # fmt: skip
 OTHERS = ("#2f8f5b", "#c98a1b", "#a83279", "#3b8f98")
 PERCENTILES = (("min", "min"), ("p50", "p50"), ("p90", "p90"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))
+WIDTH = 660
 HEAD = """set terminal svg size {width},{height} font "DejaVu Sans,12" background "#ffffff" linewidth 1
 set border 3 linecolor rgb "#9aa0a6"
 set tics nomirror out scale 0.5 textcolor rgb "#3c4043"
@@ -58,7 +59,7 @@ def _quoted(text):
     return text.replace("\\", "").replace('"', "").replace("_", "\\\\_")
 
 
-def _head(title, xlabel, ylabel, width=860, height=400):
+def _head(title, xlabel, ylabel, width=WIDTH, height=360):
     return HEAD.format(title=_quoted(title), xlabel=_quoted(xlabel), ylabel=_quoted(ylabel), width=width, height=height)
 
 
@@ -83,6 +84,7 @@ def _bars(groups, names, values):
     script = '$d << EOD\n%s\nEOD\nset datafile missing "?"\n' % "\n".join(rows)
     script += "set style data histogram\nset style histogram cluster gap 1\nset style fill solid 0.92 noborder\n"
     script += "set boxwidth 0.92 relative\nset yrange [0:*]\nset xtics scale 0\n"
+    script += "set xrange [-0.6:%.1f]\n" % (len(groups) - 0.4)
     parts = []
     for i, name in enumerate(names):
         label = ":xtic(1)" if i == 0 else ""
@@ -142,7 +144,7 @@ def _threshold(lines, pattern, title, ylabel, scale):
     return _head(title, "fields of a hash", ylabel) + _lines(series, "set logscale x 2\nset yrange [0:*]\n")
 
 
-def _memory(lines, pattern, title, per_field, width=860):
+def _memory(lines, pattern, title, per_field):
     groups, names, values = [], [], {}
     for line, match in _good(lines, "hset", pattern):
         group = match.group(1)
@@ -151,7 +153,7 @@ def _memory(lines, pattern, title, per_field, width=860):
         values.setdefault(line["engine"], {})[group] = line["median"] / (int(match.group(2)) if per_field else 1)
     if not groups:
         return None
-    return _head(title, "", "bytes per field", width) + _bars(groups, names, values)
+    return _head(title, "", "bytes per field") + _bars(groups, names, values)
 
 
 def _kinds(lines, case, percentile, title):
@@ -193,7 +195,7 @@ def _scripts(lines):
     yield "memory-peak", title, "the most bytes resident so far", _memory(
         lines, r"million-(loaded|updated|resized|grown-to-64)/peak", title, False)  # fmt: skip
     title = "Memory of small hashes"
-    script = _memory(lines, r"(small\d+-(\d+))-loaded/rss-idle", title, True, 980)
+    script = _memory(lines, r"(small\d+-(\d+))-loaded/rss-idle", title, True)
     yield "memory-small", title, "resident after an idle time, key and overhead of the hash included", script
     for loop in ("closed", "open"):
         for case, what in (("mixed", "mixed writes"), ("insert", "inserts")):

@@ -10,7 +10,7 @@ BAR_CHARACTERS = 24
 
 def figure(value, unit):
     """A figure in the form that is easiest to read: 1.93 M/s, 312 ns, 41.5 us, 48.7 B."""
-    if unit == "op/s" or unit == "rows/s":
+    if unit in ("op/s", "rows/s", "fields/s"):
         scaled = ((1e6, " M"), (1e3, " k"), (1, " "))
         tail = "/s"
     elif unit == "ns":

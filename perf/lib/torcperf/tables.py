@@ -224,6 +224,8 @@ def warnings(lines):
     steal = [line.get("steal_percent", 0.0) for line in lines]
     if steal and max(steal) > 2:
         texts.append("The hypervisor took up to %.1f %% of the CPU time during a case." % max(steal))
+    if any(line.get("rounds_on_one_core") for line in lines):
+        texts.append("The two CPUs shared a core for a while, the floor shows: ring figures look better than they are.")
     busy = max((line.get("load_average", 0.0) - line.get("machine", {}).get("cores", 1) for line in lines), default=0)
     if busy > 0.5:
         texts.append("Others kept the machine busy (load average up to %.1f above the number of cores)." % busy)

@@ -16,15 +16,15 @@ def _point(setup, case, op, shape, **more):
 
 def _construct(setup, case, op, shape, total, per, rounds):
     options = dict(shape, op=op, window=WINDOW)
-    return Phase(case, options, rounds=rounds, fresh=True, memory_per=(per or total, "hash" if per else "field"),
-                 changes=True)  # fmt: skip
+    memory_per = (per, "hash") if per else (total, "field")
+    return Phase(case, options, rounds=rounds, fresh=True, cells=total, memory_per=memory_per, changes=True)
 
 
 def _million(setup):
     n = setup.pick(100000, 1000000)
     shape = {"shape": "million", "fields": n, "hashes": 1}
-    wide = dict(shape, **{"value-bytes": 64})
-    grow = Phase("million-grow-to-64", dict(wide, op="load-whole", window=WINDOW), rounds=1, changes=True)
+    grown = dict(shape, op="grow", window=WINDOW, **{"value-bytes": 16, "value-bytes2": 64})
+    grow = Phase("million-grow-to-64", grown, rounds=1, changes=True)
     steps = [
         _construct(setup, "million-load-whole", "load-whole", shape, n, 0, setup.pick(3, 5)),
         Memory("million-loaded", n, "field"),
@@ -49,12 +49,13 @@ def _million(setup):
 
 def _small(setup, shape_name, fields):
     hashes = setup.pick(100000, 500000) // fields
+    total = hashes * fields
     shape = {"shape": shape_name, "fields": fields, "hashes": hashes}
     name = "%s-%d" % (shape_name, fields)
     rounds = setup.pick(2, 5)
     steps = [
-        _construct(setup, name + "-load-fields", "load-fields", shape, 0, hashes, rounds),
-        _construct(setup, name + "-load-whole", "load-whole", shape, 0, hashes, rounds),
+        _construct(setup, name + "-load-fields", "load-fields", shape, total, hashes, rounds),
+        _construct(setup, name + "-load-whole", "load-whole", shape, total, hashes, rounds),
         Memory(name + "-loaded", hashes, "hash"),
         _point(setup, name + "-hget", "hget", shape),
         _point(setup, name + "-hget-miss", "hget-miss", shape),

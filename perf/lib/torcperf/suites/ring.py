@@ -42,7 +42,7 @@ def _payload(setup):
     steps = []
     for size in setup.pick((16, 512, 8192, 65536), (16, 64, 256, 512, 1024, 4096, 16384, 65536)):
         shape = {"shape": "small14", "fields": 4, "hashes": 16, "value-bytes": size}
-        steps.append(Prepare([dict(shape, op="load-whole", window=4)]))
+        steps.append(Prepare([dict(shape, op="flush", window=1), dict(shape, op="load-whole", window=4)]))
         for name, op in (("hget", "hget"), ("hset", "hset-same")):
             steps.append(_phase(setup, "%s-%dB-w1" % (name, size), op, shape, 1, metrics=("p50", "p99")))
     return Scenario("ring", "payload", setup.entrants(), steps)
@@ -63,12 +63,15 @@ def _waiting(setup):
 
 
 def _one_core(setup):
-    steps = [Prepare([dict(HOT, op="load-whole", window=16)])]
-    for window in (1, 64):
-        more = {"wait": "yield"}
-        steps.append(_phase(setup, "hget-hot-one-core-w%d" % window, "hget", HOT, window, **more))
-    return Scenario("ring", "one-core", setup.entrants(poll_mode="yield"), steps, is_one_core=True)
+    """Both sides on one core: with the server's default way of waiting, and yielding on both sides."""
+    scenarios = []
+    for name, wait, settings in (("one-core", "adaptive", {}), ("one-core-yield", "yield", {"poll_mode": "yield"})):
+        steps = [Prepare([dict(HOT, op="load-whole", window=16)])]
+        for window in (1, 64):
+            steps.append(_phase(setup, "hget-hot-%s-w%d" % (name, window), "hget", HOT, window, wait=wait))
+        scenarios.append(Scenario("ring", name, setup.entrants(**settings), steps, is_one_core=True))
+    return scenarios
 
 
 def plan(setup):
-    return [_hot(setup), _random(setup), _payload(setup), *_waiting(setup), _one_core(setup)]
+    return [_hot(setup), _random(setup), _payload(setup), *_waiting(setup), *_one_core(setup)]
