@@ -73,12 +73,13 @@ struct options {
     int cpus[2]; /* of the server, of the client */
     unsigned rounds;
     uint64_t trips; /* a round */
+    bool lists;
 };
 
 /* What both threads of a round see. */
 struct round {
     struct line request, reply; /* both in `request` when there is one line */
-    struct bench_ring ring;
+    struct torc_bench_ring ring;
     const struct subject *subject;
     const struct options *options;
     uint64_t trips;
@@ -321,7 +322,7 @@ static double measure(struct subject *subject, const struct options *options,
     round.options = options;
     round.trips = WARM_TRIPS + options->trips;
     if (subject->what == RING_NULL) {
-        bench_ring_open(&round.ring, RING_SLOTS, TORC_WAIT_BUSY);
+        torc_bench_ring_open(&round.ring, RING_SLOTS, TORC_WAIT_BUSY);
     }
     pthread_t server;
     if (pthread_create(&server, NULL, serve, &round) != 0) {
@@ -338,7 +339,7 @@ static double measure(struct subject *subject, const struct options *options,
     }
     (void)pthread_join(server, NULL);
     if (subject->what == RING_NULL) {
-        bench_ring_close(&round.ring);
+        torc_bench_ring_close(&round.ring);
     }
     qsort(chunks.ns, chunks.n, sizeof *chunks.ns, compare);
     return chunks.ns[chunks.n / 2];
@@ -415,6 +416,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'n':
         options->trips = number(arg, TRIPS_MIN, TRIPS_MAX, state);
         return 0;
+    case 'l':
+        options->lists = true;
+        return 0;
     case 'q':
         options->rounds = 9;
         options->trips = 10000;
@@ -432,6 +436,7 @@ int main(int argc, char **argv)
         {"rounds", 'r', "N", 0, "rounds of all things in turn (default 21)", 0},
         {"trips", 'n', "N", 0, "round trips of each in a round (default 50,000)", 0},
         {"quick", 'q', NULL, 0, "9 rounds of 10,000 trips", 0},
+        {"list", 'l', NULL, 0, "print the names and windows of what is measured", 0},
         {0}};
     const struct argp argp = {
         .options = table,
@@ -442,8 +447,15 @@ int main(int argc, char **argv)
             "with 1 to 256 requests outstanding. `seen` has the figure of each round. Where two "
             "CPUs shared a core for the moment, floor-one-line shows it by a figure below 180, "
             "counted in rounds_on_one_core."};
+    argp_err_exit_status = 2;
     (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
 
+    if (options.lists) {
+        for (size_t s = 0; s < N_SUBJECTS; s++) {
+            printf("%s %u\n", subjects[s].name, subjects[s].window);
+        }
+        return EXIT_SUCCESS;
+    }
     struct torc_clock clock;
     torc_clock_init(&clock);
     pin(options.cpus[1]);

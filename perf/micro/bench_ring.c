@@ -19,7 +19,7 @@ static _Noreturn void give_up(const char *what, const char *why)
 struct host {
     int listener;
     uint32_t slots;
-    struct bench_ring *ring;
+    struct torc_bench_ring *ring;
 };
 
 static void receive(int socket, void *message, size_t cap, size_t *out_len)
@@ -34,7 +34,7 @@ static void receive(int socket, void *message, size_t cap, size_t *out_len)
 static void *host(void *arg)
 {
     struct host *host = arg;
-    struct bench_ring *ring = host->ring;
+    struct torc_bench_ring *ring = host->ring;
     ring->control = accept4(host->listener, NULL, NULL, SOCK_CLOEXEC);
     if (ring->control < 0) {
         give_up("accept:", strerror(errno));
@@ -77,7 +77,7 @@ static void *host(void *arg)
     return NULL;
 }
 
-void bench_ring_open(struct bench_ring *ring, uint32_t slots, enum torc_wait_mode wait)
+void torc_bench_ring_open(struct torc_bench_ring *ring, uint32_t slots, enum torc_wait_mode wait)
 {
     char folder[] = "/tmp/torc-bench-XXXXXX";
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -115,7 +115,7 @@ void bench_ring_open(struct bench_ring *ring, uint32_t slots, enum torc_wait_mod
     (void)rmdir(folder);
 }
 
-void bench_ring_close(struct bench_ring *ring)
+void torc_bench_ring_close(struct torc_bench_ring *ring)
 {
     torc_attachment_close(ring->attachment);
     torc_session_destroy(ring->session);

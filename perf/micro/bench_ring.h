@@ -8,7 +8,7 @@
 
 #include "ring/attachment.h"
 
-struct bench_ring {
+struct torc_bench_ring {
     struct torc_session *session;       /* the server's half: one thread */
     struct torc_attachment *attachment; /* the client's half: one thread */
     int control;                        /* the server's end of the control socket */
@@ -16,9 +16,9 @@ struct bench_ring {
 
 /* Make and attach; `slots` is a power of two. Uses a thread and a socket in a temporary folder
  * while it runs; both are gone when it returns. Ends the program with a text on failure. */
-void bench_ring_open(struct bench_ring *ring, uint32_t slots, enum torc_wait_mode wait);
+void torc_bench_ring_open(struct torc_bench_ring *ring, uint32_t slots, enum torc_wait_mode wait);
 
 /* Neither half is in use any more. */
-void bench_ring_close(struct bench_ring *ring);
+void torc_bench_ring_close(struct torc_bench_ring *ring);
 
 #endif

@@ -14,7 +14,7 @@
 #include "perf/micro/instr.h"
 
 /* What the brackets around an operation take is counted with an operation that does nothing. */
-static void *nothing_open(const struct instr_case *self)
+static void *nothing_open(const struct torc_instr_case *self)
 {
     static uint64_t state;
     (void)self;
@@ -35,7 +35,7 @@ static void nothing_close(void *state)
     (void)state;
 }
 
-static const struct instr_case nothing[] = {
+static const struct torc_instr_case nothing[] = {
     {.name = "nothing",
      .n = 1000,
      .requests = 1,
@@ -46,7 +46,7 @@ static const struct instr_case nothing[] = {
     {0},
 };
 
-static void count(const struct instr_case *c)
+static void count(const struct torc_instr_case *c)
 {
     /* Making a million fields goes several times faster when nothing is watched. */
     void *state = c->open(c);
@@ -63,7 +63,7 @@ static void count(const struct instr_case *c)
         } else {
             c->run(state, i);
         }
-        instr_require(c->is_right(state, i), c->name);
+        torc_instr_require(c->is_right(state, i), c->name);
     }
     CALLGRIND_DUMP_STATS_AT(c->name);
     CALLGRIND_STOP_INSTRUMENTATION;
@@ -122,15 +122,17 @@ int main(int argc, char **argv)
         .options = options,
         .parser = parse,
         .doc = "Operations of the instruction budget, to be counted by perf/instr."};
+    argp_err_exit_status = 2;
     (void)argp_parse(&argp, argc, argv, 0, NULL, &wish);
 
     if (!wish.lists) {
         tell_build();
     }
-    const struct instr_case *const tables[] = {nothing, instr_hash_cases, instr_server_cases, NULL};
+    const struct torc_instr_case *const tables[] = {nothing, torc_instr_hash_cases,
+                                                    torc_instr_server_cases, NULL};
     bool found = false;
     for (size_t t = 0; tables[t] != NULL; t++) {
-        for (const struct instr_case *c = tables[t]; c->name != NULL; c++) {
+        for (const struct torc_instr_case *c = tables[t]; c->name != NULL; c++) {
             bool is_wanted = wish.only == NULL || strcmp(wish.only, c->name) == 0;
             found |= is_wanted;
             if (wish.lists) {

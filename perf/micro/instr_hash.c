@@ -21,53 +21,54 @@
 #define MANY_BYTES  18u
 #define PAIRS_A_PUT 128u
 
-_Noreturn void instr_give_up(const char *what)
+_Noreturn void torc_instr_give_up(const char *what)
 {
     (void)fprintf(stderr, "instr_driver: %s: not what it should be\n", what);
     exit(EXIT_FAILURE);
 }
 
-struct torc_slice instr_key(uint8_t *to, uint64_t i)
+struct torc_slice torc_instr_key(uint8_t *to, uint64_t i)
 {
-    return bench_text(to, INSTR_KEY_BYTES, i, 1);
+    return torc_bench_text(to, TORC_INSTR_KEY_BYTES, i, 1);
 }
-struct torc_slice instr_field(uint8_t *to, uint64_t i)
+struct torc_slice torc_instr_field(uint8_t *to, uint64_t i)
 {
-    return bench_text(to, INSTR_FIELD_BYTES, i, 2);
+    return torc_bench_text(to, TORC_INSTR_FIELD_BYTES, i, 2);
 }
-struct torc_slice instr_absent(uint8_t *to, uint64_t i)
+struct torc_slice torc_instr_absent(uint8_t *to, uint64_t i)
 {
-    return bench_text(to, INSTR_FIELD_BYTES, ABSENT_FROM + i, 2);
+    return torc_bench_text(to, TORC_INSTR_FIELD_BYTES, ABSENT_FROM + i, 2);
 }
-struct torc_slice instr_value(uint8_t *to, uint64_t i, uint64_t salt)
+struct torc_slice torc_instr_value(uint8_t *to, uint64_t i, uint64_t salt)
 {
-    return bench_text(to, INSTR_VALUE_BYTES, i, 3 + salt);
+    return torc_bench_text(to, TORC_INSTR_VALUE_BYTES, i, 3 + salt);
 }
 
-void instr_keyspace_open(const struct torc_hash_limits *limits, struct torc_arena **out_arena,
-                         struct torc_keyspace **out_keyspace)
+void torc_instr_keyspace_open(const struct torc_hash_limits *limits, struct torc_arena **out_arena,
+                              struct torc_keyspace **out_keyspace)
 {
     const struct torc_arena_options options = {
         .region = {.name = "torc-instr", .capacity = 512 * TORC_MIB, .numa_node = -1},
         .hash_seed = HASH_SEED,
         .epoch = 1,
     };
-    instr_require(torc_arena_create(&options, out_arena) == 0, "arena");
-    instr_require(torc_keyspace_open(*out_arena, 0, limits, out_keyspace) == 0, "keyspace");
+    torc_instr_require(torc_arena_create(&options, out_arena) == 0, "arena");
+    torc_instr_require(torc_keyspace_open(*out_arena, 0, limits, out_keyspace) == 0, "keyspace");
 }
 
-void instr_fill(struct torc_keyspace *keyspace, uint64_t key)
+void torc_instr_fill(struct torc_keyspace *keyspace, uint64_t key)
 {
-    uint8_t name[INSTR_KEY_BYTES];
-    uint8_t fields[INSTR_FIELDS][INSTR_FIELD_BYTES];
-    uint8_t values[INSTR_FIELDS][INSTR_VALUE_BYTES];
-    struct torc_pair pairs[INSTR_FIELDS];
-    for (uint64_t i = 0; i < INSTR_FIELDS; i++) {
-        pairs[i].field = instr_field(fields[i], i);
-        pairs[i].value = instr_value(values[i], i, 0);
+    uint8_t name[TORC_INSTR_KEY_BYTES];
+    uint8_t fields[TORC_INSTR_FIELDS][TORC_INSTR_FIELD_BYTES];
+    uint8_t values[TORC_INSTR_FIELDS][TORC_INSTR_VALUE_BYTES];
+    struct torc_pair pairs[TORC_INSTR_FIELDS];
+    for (uint64_t i = 0; i < TORC_INSTR_FIELDS; i++) {
+        pairs[i].field = torc_instr_field(fields[i], i);
+        pairs[i].value = torc_instr_value(values[i], i, 0);
     }
-    struct torc_key k = torc_keyspace_key(keyspace, instr_key(name, key));
-    instr_require(torc_hash_put(keyspace, &k, pairs, INSTR_FIELDS) == INSTR_FIELDS, "filling");
+    struct torc_key k = torc_keyspace_key(keyspace, torc_instr_key(name, key));
+    torc_instr_require(torc_hash_put(keyspace, &k, pairs, TORC_INSTR_FIELDS) == TORC_INSTR_FIELDS,
+                       "filling");
 }
 
 /* --- one small hash --- */
@@ -76,9 +77,9 @@ struct small {
     struct torc_arena *arena;
     struct torc_keyspace *keyspace;
     struct torc_hash_limits limits;
-    uint8_t key_bytes[INSTR_KEY_BYTES];
-    uint8_t field_bytes[INSTR_FIELD_BYTES];
-    uint8_t value_bytes[INSTR_VALUE_BYTES];
+    uint8_t key_bytes[TORC_INSTR_KEY_BYTES];
+    uint8_t field_bytes[TORC_INSTR_FIELD_BYTES];
+    uint8_t value_bytes[TORC_INSTR_VALUE_BYTES];
     struct torc_slice key, field, value;
     struct torc_value got;
     int64_t result;
@@ -89,24 +90,24 @@ struct small {
 static struct small *small_make(void)
 {
     struct small *s = calloc(1, sizeof *s);
-    instr_require(s != NULL, "memory");
+    torc_instr_require(s != NULL, "memory");
     s->limits = (struct torc_hash_limits)TORC_HASH_LIMITS_DEFAULT;
-    instr_keyspace_open(&s->limits, &s->arena, &s->keyspace);
-    s->key = instr_key(s->key_bytes, 0);
+    torc_instr_keyspace_open(&s->limits, &s->arena, &s->keyspace);
+    s->key = torc_instr_key(s->key_bytes, 0);
     return s;
 }
 
-static void *small_open(const struct instr_case *self)
+static void *small_open(const struct torc_instr_case *self)
 {
     (void)self;
     struct small *s = small_make();
-    instr_fill(s->keyspace, 0);
+    torc_instr_fill(s->keyspace, 0);
     torc_compact_init(s->block, sizeof s->block, false);
-    for (uint64_t i = 0; i < INSTR_FIELDS; i++) {
-        struct torc_slice field = instr_field(s->field_bytes, i);
-        struct torc_slice value = instr_value(s->value_bytes, i, 0);
+    for (uint64_t i = 0; i < TORC_INSTR_FIELDS; i++) {
+        struct torc_slice field = torc_instr_field(s->field_bytes, i);
+        struct torc_slice value = torc_instr_value(s->value_bytes, i, 0);
         uint64_t hash = torc_hash_slice(HASH_SEED, field);
-        instr_require(torc_compact_put(s->block, HASH_SEED, hash, field, value) == 1, "block");
+        torc_instr_require(torc_compact_put(s->block, HASH_SEED, hash, field, value) == 1, "block");
     }
     return s;
 }
@@ -122,13 +123,13 @@ static void small_close(void *state)
 static void hit_prepare(void *state, uint64_t i)
 {
     struct small *s = state;
-    s->field = instr_field(s->field_bytes, i % INSTR_FIELDS);
+    s->field = torc_instr_field(s->field_bytes, i % TORC_INSTR_FIELDS);
 }
 
 static void miss_prepare(void *state, uint64_t i)
 {
     struct small *s = state;
-    s->field = instr_absent(s->field_bytes, i);
+    s->field = torc_instr_absent(s->field_bytes, i);
 }
 
 static void get_run(void *state, uint64_t i)
@@ -150,7 +151,7 @@ static void find_run(void *state, uint64_t i)
 static bool hit_is_right(void *state, uint64_t i)
 {
     struct small *s = state;
-    struct torc_slice wanted = instr_value(s->value_bytes, i % INSTR_FIELDS, 0);
+    struct torc_slice wanted = torc_instr_value(s->value_bytes, i % TORC_INSTR_FIELDS, 0);
     return s->result == 1 && torc_slice_equal(s->got.text, wanted);
 }
 
@@ -163,8 +164,8 @@ static bool miss_is_right(void *state, uint64_t i)
 static void set_prepare(void *state, uint64_t i)
 {
     struct small *s = state;
-    s->field = instr_field(s->field_bytes, i % INSTR_FIELDS);
-    s->value = instr_value(s->value_bytes, i % INSTR_FIELDS, i + 1);
+    s->field = torc_instr_field(s->field_bytes, i % TORC_INSTR_FIELDS);
+    s->value = torc_instr_value(s->value_bytes, i % TORC_INSTR_FIELDS, i + 1);
 }
 
 static void set_run(void *state, uint64_t i)
@@ -192,11 +193,11 @@ static bool set_is_right(void *state, uint64_t i)
 
 /* --- new fields, new keys --- */
 
-static void *hashes_open(const struct instr_case *self)
+static void *hashes_open(const struct torc_instr_case *self)
 {
     struct small *s = small_make();
     for (uint64_t i = 0; i < self->warm + self->n; i++) {
-        instr_fill(s->keyspace, i);
+        torc_instr_fill(s->keyspace, i);
     }
     return s;
 }
@@ -205,12 +206,12 @@ static void *hashes_open(const struct instr_case *self)
 static void insert_prepare(void *state, uint64_t i)
 {
     struct small *s = state;
-    s->key = instr_key(s->key_bytes, i);
-    s->field = instr_absent(s->field_bytes, i);
-    s->value = instr_value(s->value_bytes, i, 0);
+    s->key = torc_instr_key(s->key_bytes, i);
+    s->field = torc_instr_absent(s->field_bytes, i);
+    s->value = torc_instr_value(s->value_bytes, i, 0);
 }
 
-static void *empty_open(const struct instr_case *self)
+static void *empty_open(const struct torc_instr_case *self)
 {
     (void)self;
     return small_make();
@@ -228,7 +229,7 @@ struct wide {
     struct torc_arena *arena;
     struct torc_keyspace *keyspace;
     struct torc_hash_limits limits;
-    uint8_t key_bytes[INSTR_KEY_BYTES];
+    uint8_t key_bytes[TORC_INSTR_KEY_BYTES];
     uint8_t field_bytes[WIDE_FIELDS][4];
     uint8_t value_bytes[WIDE_FIELDS][WIDE_VALUE];
     struct torc_pair pairs[WIDE_FIELDS];
@@ -239,22 +240,22 @@ struct wide {
     int result;
 };
 
-static void *wide_open(const struct instr_case *self)
+static void *wide_open(const struct torc_instr_case *self)
 {
     (void)self;
     static const size_t value_bytes[] = {4, 60, WIDE_VALUE};
     struct wide *w = calloc(1, sizeof *w);
-    instr_require(w != NULL, "memory");
+    torc_instr_require(w != NULL, "memory");
     w->limits = (struct torc_hash_limits)TORC_HASH_LIMITS_DEFAULT;
-    instr_keyspace_open(&w->limits, &w->arena, &w->keyspace);
-    w->key = bench_text(w->key_bytes, 8, 0, 1);
+    torc_instr_keyspace_open(&w->limits, &w->arena, &w->keyspace);
+    w->key = torc_bench_text(w->key_bytes, 8, 0, 1);
     for (uint64_t i = 0; i < WIDE_FIELDS; i++) {
-        w->pairs[i].field = bench_text(w->field_bytes[i], 2 + i % 3, i, 2);
-        w->pairs[i].value = bench_text(w->value_bytes[i], value_bytes[i / 3 % 3], i, 3);
+        w->pairs[i].field = torc_bench_text(w->field_bytes[i], 2 + i % 3, i, 2);
+        w->pairs[i].value = torc_bench_text(w->value_bytes[i], value_bytes[i / 3 % 3], i, 3);
     }
     struct torc_key key = torc_keyspace_key(w->keyspace, w->key);
-    instr_require(torc_hash_put(w->keyspace, &key, w->pairs, WIDE_FIELDS) == WIDE_FIELDS,
-                  "filling");
+    torc_instr_require(torc_hash_put(w->keyspace, &key, w->pairs, WIDE_FIELDS) == WIDE_FIELDS,
+                       "filling");
     return w;
 }
 
@@ -347,26 +348,26 @@ static int64_t many_put(struct many *m, const struct torc_pair *pairs, size_t n)
 static void many_fill(struct many *m)
 {
     static uint8_t fields[PAIRS_A_PUT][MANY_BYTES];
-    static uint8_t values[PAIRS_A_PUT][INSTR_VALUE_BYTES];
+    static uint8_t values[PAIRS_A_PUT][TORC_INSTR_VALUE_BYTES];
     struct torc_pair pairs[PAIRS_A_PUT];
     for (uint64_t i = 0; i < MANY_FIELDS; i += PAIRS_A_PUT) {
         size_t n = torc_min_u64(PAIRS_A_PUT, MANY_FIELDS - i);
         for (size_t j = 0; j < n; j++) {
-            pairs[j].field = bench_text(fields[j], MANY_BYTES, i + j, 2);
-            pairs[j].value = instr_value(values[j], i + j, 0);
+            pairs[j].field = torc_bench_text(fields[j], MANY_BYTES, i + j, 2);
+            pairs[j].value = torc_instr_value(values[j], i + j, 0);
         }
-        instr_require(many_put(m, pairs, n) == (int64_t)n, "filling");
+        torc_instr_require(many_put(m, pairs, n) == (int64_t)n, "filling");
     }
 }
 
 static struct many *many_make(void)
 {
     struct many *m = calloc(1, sizeof *m);
-    instr_require(m != NULL, "memory");
+    torc_instr_require(m != NULL, "memory");
     struct small *s = &m->small;
     s->limits = (struct torc_hash_limits)TORC_HASH_LIMITS_DEFAULT;
-    instr_keyspace_open(&s->limits, &s->arena, &s->keyspace);
-    s->key = instr_key(s->key_bytes, 0);
+    torc_instr_keyspace_open(&s->limits, &s->arena, &s->keyspace);
+    s->key = torc_instr_key(s->key_bytes, 0);
     return m;
 }
 
@@ -374,7 +375,7 @@ static struct many *many_make(void)
  */
 static struct many *kept;
 
-static void *many_open(const struct instr_case *self)
+static void *many_open(const struct torc_instr_case *self)
 {
     (void)self;
     if (kept != NULL) {
@@ -383,22 +384,23 @@ static void *many_open(const struct instr_case *self)
     struct many *m = many_make();
     many_fill(m);
     struct torc_key key = torc_keyspace_key(m->small.keyspace, m->small.key);
-    instr_require(torc_keyspace_encoding(m->small.keyspace, &key) == TORC_ENCODING_FULL, "full");
+    torc_instr_require(torc_keyspace_encoding(m->small.keyspace, &key) == TORC_ENCODING_FULL,
+                       "full");
     kept = m;
     return m;
 }
 
 static void many_keep(void *state)
 {
-    instr_require(state == kept, "the hash that is kept");
+    torc_instr_require(state == kept, "the hash that is kept");
 }
 
 /* What the representation alone takes. */
-static void *alone_open(const struct instr_case *self)
+static void *alone_open(const struct torc_instr_case *self)
 {
     (void)self;
     struct many *m = many_make();
-    instr_require(torc_full_create(m->small.arena, &m->root) == 0, "full hash");
+    torc_instr_require(torc_full_create(m->small.arena, &m->root) == 0, "full hash");
     many_fill(m);
     return m;
 }
@@ -423,14 +425,14 @@ static void many_close(void *state)
 
 static uint64_t many_pick(uint64_t i)
 {
-    return bench_mix(i) % MANY_FIELDS;
+    return torc_bench_mix(i) % MANY_FIELDS;
 }
 
 static void many_hit_prepare(void *state, uint64_t i)
 {
     struct many *m = state;
-    m->small.field = bench_text(m->name, MANY_BYTES, many_pick(i), 2);
-    m->small.value = instr_value(m->small.value_bytes, many_pick(i), 0);
+    m->small.field = torc_bench_text(m->name, MANY_BYTES, many_pick(i), 2);
+    m->small.value = torc_instr_value(m->small.value_bytes, many_pick(i), 0);
 }
 
 static bool many_hit_is_right(void *state, uint64_t i)
@@ -443,18 +445,18 @@ static bool many_hit_is_right(void *state, uint64_t i)
 static void many_absent_prepare(void *state, uint64_t i)
 {
     struct many *m = state;
-    m->small.field = bench_text(m->name, MANY_BYTES, ABSENT_FROM + i, 2);
-    m->small.value = instr_value(m->small.value_bytes, i, 0);
+    m->small.field = torc_bench_text(m->name, MANY_BYTES, ABSENT_FROM + i, 2);
+    m->small.value = torc_instr_value(m->small.value_bytes, i, 0);
 }
 
 static void many_set_prepare(void *state, uint64_t i)
 {
     struct many *m = state;
-    m->small.field = bench_text(m->name, MANY_BYTES, many_pick(i), 2);
-    m->small.value = instr_value(m->small.value_bytes, many_pick(i), i + 1);
+    m->small.field = torc_bench_text(m->name, MANY_BYTES, many_pick(i), 2);
+    m->small.value = torc_instr_value(m->small.value_bytes, many_pick(i), i + 1);
 }
 
-const struct instr_case instr_hash_cases[] = {
+const struct torc_instr_case torc_instr_hash_cases[] = {
     {"compact-find-hit", 3200, 64, 1, small_open, hit_prepare, find_run, hit_is_right, small_close},
     {"compact-find-miss", 3200, 64, 1, small_open, miss_prepare, find_run, miss_is_right,
      small_close},

@@ -31,56 +31,57 @@ static void backend_open(struct backend *b)
     torc_settings_init(&b->settings);
     b->settings.huge_pages = TORC_HUGE_NO;
     int rc = torc_service_init(&b->service, &b->settings, &b->shared, NULL, why);
-    instr_require(rc == 0, why);
+    torc_instr_require(rc == 0, why);
     /* The service drew a hash seed from the kernel; counts repeat only with a fixed one. */
     torc_keyspace_close(b->service.keyspace);
     torc_arena_destroy(b->service.arena);
     b->service.random_seed = 1;
-    instr_keyspace_open(&b->service.limits, &b->service.arena, &b->service.keyspace);
+    torc_instr_keyspace_open(&b->service.limits, &b->service.arena, &b->service.keyspace);
     for (uint64_t i = 0; i < HASHES; i++) {
-        instr_fill(b->service.keyspace, i);
+        torc_instr_fill(b->service.keyspace, i);
     }
 }
 
 /* What request number `i` is about. */
 struct subject {
-    uint8_t key_bytes[INSTR_KEY_BYTES];
-    uint8_t field_bytes[INSTR_FIELD_BYTES];
-    uint8_t value_bytes[INSTR_VALUE_BYTES];
+    uint8_t key_bytes[TORC_INSTR_KEY_BYTES];
+    uint8_t field_bytes[TORC_INSTR_FIELD_BYTES];
+    uint8_t value_bytes[TORC_INSTR_VALUE_BYTES];
     struct torc_slice words[3]; /* key, field, value */
 };
 
 static void subject_set(struct subject *s, uint64_t i, uint64_t salt)
 {
-    uint64_t field = i / HASHES % INSTR_FIELDS;
-    s->words[0] = instr_key(s->key_bytes, i % HASHES);
-    s->words[1] = instr_field(s->field_bytes, field);
-    s->words[2] = instr_value(s->value_bytes, field, salt);
+    uint64_t field = i / HASHES % TORC_INSTR_FIELDS;
+    s->words[0] = torc_instr_key(s->key_bytes, i % HASHES);
+    s->words[1] = torc_instr_field(s->field_bytes, field);
+    s->words[2] = torc_instr_value(s->value_bytes, field, salt);
 }
 
 /* --- ring --- */
 
 struct ring_state {
-    const struct instr_case *self;
+    const struct torc_instr_case *self;
     struct backend backend;
     struct torc_mailbox control;
     struct torc_poller *poller;
     struct torc_peer peer;
-    struct bench_ring ring;
+    struct torc_bench_ring ring;
     struct subject subject;
     bool did_work;
 };
 
-static void *ring_open(const struct instr_case *self)
+static void *ring_open(const struct torc_instr_case *self)
 {
     struct ring_state *r = aligned_alloc(64, torc_align_up(sizeof *r, 64));
-    instr_require(r != NULL, "memory");
+    torc_instr_require(r != NULL, "memory");
     memset(r, 0, sizeof *r);
     r->self = self;
     backend_open(&r->backend);
-    instr_require(torc_mailbox_init(&r->control) == 0, "mailbox");
-    instr_require(torc_poller_create(&r->backend.service, &r->control, &r->poller) == 0, "poller");
-    bench_ring_open(&r->ring, RING_SLOTS, TORC_WAIT_BUSY);
+    torc_instr_require(torc_mailbox_init(&r->control) == 0, "mailbox");
+    torc_instr_require(torc_poller_create(&r->backend.service, &r->control, &r->poller) == 0,
+                       "poller");
+    torc_bench_ring_open(&r->ring, RING_SLOTS, TORC_WAIT_BUSY);
     r->peer.session = r->ring.session;
     r->peer.attach.kind = TORC_MAIL_ATTACH;
     torc_mailbox_send(torc_poller_inbox(r->poller), &r->peer.attach);
@@ -99,7 +100,7 @@ static void ring_close(void *state)
         (void)torc_poller_round(r->poller);
     }
     torc_poller_destroy(r->poller);
-    bench_ring_close(&r->ring);
+    torc_bench_ring_close(&r->ring);
     torc_mailbox_fini(&r->control);
     torc_service_fini(&r->backend.service);
     free(r);
@@ -110,9 +111,9 @@ static void ring_submit(struct ring_state *r, uint8_t op, uint64_t i, uint32_t n
     int error = 0;
     size_t len = torc_request_size(op, r->subject.words, n_words);
     uint8_t *to = torc_attachment_reserve(r->ring.attachment, len, &error);
-    instr_require(to != NULL, "room for a request");
+    torc_instr_require(to != NULL, "room for a request");
     len = torc_request_encode(to, op, (uint32_t)i, NULL, r->subject.words, n_words);
-    instr_require(torc_attachment_commit(r->ring.attachment, len, 0) == 0, "a request");
+    torc_instr_require(torc_attachment_commit(r->ring.attachment, len, 0) == 0, "a request");
 }
 
 static void ring_ping(void *state, uint64_t i)
@@ -147,8 +148,8 @@ static struct torc_reply ring_reply(struct ring_state *r)
 {
     struct torc_slice message;
     struct torc_reply reply;
-    instr_require(torc_attachment_peek(r->ring.attachment, &message) == 0, "a reply");
-    instr_require(torc_reply_decode(message.data, message.len, &reply) == 0, "a sound reply");
+    torc_instr_require(torc_attachment_peek(r->ring.attachment, &message) == 0, "a reply");
+    torc_instr_require(torc_reply_decode(message.data, message.len, &reply) == 0, "a sound reply");
     torc_attachment_consume(r->ring.attachment);
     return reply; /* its bytes lie in a slot that nobody writes before the next request */
 }
@@ -182,7 +183,7 @@ static bool ring_hset_is_right(void *state, uint64_t i)
 /* --- RESP --- */
 
 struct resp_state {
-    const struct instr_case *self;
+    const struct torc_instr_case *self;
     struct backend backend;
     struct torc_batch batch;
     struct torc_connection *connection;
@@ -192,19 +193,19 @@ struct resp_state {
     size_t wanted_len;
 };
 
-static void *resp_open(const struct instr_case *self)
+static void *resp_open(const struct torc_instr_case *self)
 {
     struct resp_state *r = calloc(1, sizeof *r);
-    instr_require(r != NULL, "memory");
+    torc_instr_require(r != NULL, "memory");
     r->self = self;
     backend_open(&r->backend);
-    instr_require(torc_batch_init(&r->batch) == 0, "batch");
+    torc_instr_require(torc_batch_init(&r->batch) == 0, "batch");
     int ends[2];
-    instr_require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0,
-                  "sockets");
+    torc_instr_require(
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, "sockets");
     r->client = ends[1];
     int rc = torc_connection_create(ends[0], 1, &r->backend.settings, &r->connection);
-    instr_require(rc == 0, "connection");
+    torc_instr_require(rc == 0, "connection");
     torc_connection_note(r->connection, EPOLLOUT);
     return r;
 }
@@ -236,7 +237,7 @@ static size_t put_bulk(uint8_t *to, size_t at, struct torc_slice text)
 
 static void resp_send(struct resp_state *r, const uint8_t *bytes, size_t len)
 {
-    instr_require(send(r->client, bytes, len, MSG_NOSIGNAL) == (ssize_t)len, "sending");
+    torc_instr_require(send(r->client, bytes, len, MSG_NOSIGNAL) == (ssize_t)len, "sending");
     torc_connection_note(r->connection, EPOLLIN);
 }
 
@@ -284,7 +285,7 @@ static bool resp_is_right(void *state, uint64_t i)
     return n == (ssize_t)r->wanted_len && memcmp(got, r->wanted, r->wanted_len) == 0;
 }
 
-const struct instr_case instr_server_cases[] = {
+const struct torc_instr_case torc_instr_server_cases[] = {
     {"ring-ping", 1600, 64, 1, ring_open, ring_ping, ring_run, ring_ping_is_right, ring_close},
     {"ring-hget", 1600, 64, 1, ring_open, ring_hget, ring_run, ring_hget_is_right, ring_close},
     {"ring-hget-16", 400, 64, PIPELINE, ring_open, ring_hget, ring_run, ring_hget_is_right,
