@@ -26,7 +26,7 @@ def make(say):
     commands = [["cmake", "--preset", PRESET, "-DTORC_PERF=ON"]]
     if os.path.exists(os.path.join(folder, "build.ninja")):
         commands = []
-    commands.append(["cmake", "--build", "--preset", PRESET])
+    commands.append(["cmake", "--build", "--preset", PRESET, "--target", "perf_programs"])
     say("building %s" % folder)
     with open(log_path, "w", encoding="utf-8") as log:
         for command in commands:
