@@ -9,9 +9,9 @@ from .progress import figure
 
 EPILOG = """better x: how many times B is better than A, for rates, times and bytes alike. Of two files it is the
 ratio of the medians, with the ratios of the quartiles that stand furthest apart; of two engines of one file it is the
-median of the ratios of rounds that ran one after the other, with their quartiles. WORSE and better: the spread leaves
-out 1 and the difference is 5 % or more. Ends with 0; with --strict 1 when something is WORSE; 2 for a faulty command
-line or file.
+median of the ratios of rounds that ran one after the other, with their quartiles. Extremes stand in for the quartiles
+of fewer than 5 rounds. WORSE and better: the spread leaves out 1 and the difference is 5 % or more. Ends with 0; with
+--strict 1 when something is WORSE; 2 for a faulty command line or file.
 """
 
 

@@ -12,6 +12,9 @@ from .progress import figure
 UNITS = {"rate": ("op/s", "higher")}
 PROCESS_S = 0.06  # about what starting a program costs, for the estimated end
 FLOOR = "floor"
+# Parameters of micro benches that tell what came out, not what was asked: no part of a name, or builds that differ in
+# them could not be compared.
+OUTCOMES = ("block_bytes", "kept_bytes")
 
 
 class Figures:
@@ -387,7 +390,7 @@ class Lab:
         try:
             for _ in range(self._rounds(step)):
                 for line in work.lines(step.command, self._run.timeout_s):
-                    given = dict(line.get("param") or {})
+                    given = {k: v for k, v in (line.get("param") or {}).items() if k not in OUTCOMES}
                     if "window" in line:
                         given["window"] = line["window"]
                     name = " ".join([line["name"]] + ["%s=%s" % pair for pair in given.items()])
@@ -401,6 +404,7 @@ class Lab:
             # A program that alternates rounds of its own says what each came to.
             column = [value for line in found for value in line.get("seen") or [line["p50"]]]
             more = {"unit": found[0].get("unit", "ns"), "better": better, "metric": "p50", "rounds": column}
+            more["param"] = found[0].get("param")
             if "rounds_on_one_core" in found[0]:
                 more["rounds_on_one_core"] = sum(line["rounds_on_one_core"] for line in found)
             line = self._write(scenario, step, None, name, steal, latency=_latency(found), **more)

@@ -38,22 +38,36 @@ def advantage(a, b, better):
     return b / a if a else None
 
 
+# With fewer rounds quartiles say little, and the extremes stand in for them.
+LEAST_ROUNDS_FOR_QUARTILES = 5
+
+
+def _ends(values):
+    """The quartiles, or of few values the least and the greatest."""
+    if len(values) < LEAST_ROUNDS_FOR_QUARTILES:
+        return min(values), max(values)
+    return quantile(values, 0.25), quantile(values, 0.75)
+
+
 def paired(ours, theirs, better):
-    """Advantage of every round, taken between neighbours in time: (median, q1, q3), or None without common rounds."""
+    """Advantage of every round, taken between neighbours in time: (median, low, high), or None without common rounds;
+    low and high are the quartiles, of fewer than 5 rounds the extremes."""
     ratios = [advantage(a, b, better) for a, b in zip(ours, theirs)]
     ratios = [r for r in ratios if r is not None]
     if not ratios:
         return None
-    return median(ratios), quantile(ratios, 0.25), quantile(ratios, 0.75)
+    return (median(ratios), *_ends(ratios))
 
 
 def unpaired(a, b, better):
     """Advantage of run `b` over run `a`, whose rounds were not neighbours in time: the ratio of the medians, and the
-    ratios of the quartiles that stand furthest apart. None when a figure is 0."""
+    ratios of the quartiles (of few rounds the extremes) that stand furthest apart. None when a figure is 0."""
     middle = advantage(median(b), median(a), better)
-    low_end, high_end = (0.25, 0.75) if better == "higher" else (0.75, 0.25)
-    low = advantage(quantile(b, low_end), quantile(a, high_end), better)
-    high = advantage(quantile(b, high_end), quantile(a, low_end), better)
+    (a_low, a_high), (b_low, b_high) = _ends(a), _ends(b)
+    if better == "lower":
+        a_low, a_high, b_low, b_high = a_high, a_low, b_high, b_low
+    low = advantage(b_low, a_high, better)
+    high = advantage(b_high, a_low, better)
     if None in (middle, low, high):
         return None
     return middle, low, high

@@ -85,7 +85,7 @@ def shown(line):
 
 
 def ratio(ours, theirs):
-    """(median, q1, q3) of how many times better ours is, or None."""
+    """(median, low, high) of how many times better ours is, or None."""
     if not has_figures(ours) or not has_figures(theirs):
         return None
     return stats.paired(ours["rounds"], theirs["rounds"], ours["better"])
@@ -119,11 +119,11 @@ def summary(all_cases):
                 row += [Cell(shown(floor)), Cell(times(of_floor[0]) if of_floor else "")]
                 rows.append(row)
     rival_name = next((case.rival()["engine"] for case in all_cases if case.rival()), "rival")
-    columns = ["case", "torc as", "torc", rival_name, "times better", "quartiles", "floor", "times the floor"]
+    columns = ["case", "torc as", "torc", rival_name, "times better", "spread", "floor", "times the floor"]
     note = (
         "Times better: above 1 torc wins, for rates, times and bytes alike; the median of the ratios of rounds that "
-        "ran one after the other, and their quartiles. Coloured when beyond noise: the quartiles are on one side of "
-        "1, and the difference is 5 % or more."
+        "ran one after the other, and their quartiles (of fewer than 5 rounds the extremes). Coloured when beyond "
+        "noise: the spread leaves out 1, and the difference is 5 % or more."
     )
     return Table("Summary", note, columns, rows)
 
@@ -142,7 +142,7 @@ def bad(all_cases):
     for is_noise, _, case, line, rival, found in losses:
         row = [Cell(case.title), Cell(line["engine"]), Cell(shown(line)), Cell(rival["engine"]), Cell(shown(rival))]
         rows.append(row + _ratio_cells(found) + [Cell("within noise" if is_noise else "loses")])
-    columns = ["case", "torc as", "torc", "beside", "its figure", "times better", "quartiles", ""]
+    columns = ["case", "torc as", "torc", "beside", "its figure", "times better", "spread", ""]
     note = "Every case in which the median of torc is the worse one, on any road, beside any server."
     return Table("What is bad", note, columns, rows)
 
