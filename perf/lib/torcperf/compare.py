@@ -53,7 +53,7 @@ def compare(a, b, is_one_run):
         if ratio is None:
             continue
         verdict = ""
-        if stats.is_beyond_noise(ratio):
+        if stats.is_beyond_noise(ratio, one):
             verdict = "better" if ratio[0] > 1 else "WORSE"
         title = "/".join(key[:2]) + (" " + key[2] if key[2] else "")
         rows.append((title, one, other, ratio, verdict))

@@ -247,6 +247,8 @@ class Lab:
                 more = {"latency": latency} if latency else {}
                 if "rate" in figures.rounds[0]:
                     more["rates"] = figures.column("rate")
+                if all(line.get("wait") == "busy" and line.get("cpu_seconds") for line in figures.rounds):
+                    more["cpu_share"] = [line["cpu_seconds"] / line["seconds"] for line in figures.rounds]
                 kinds = [line.get("kinds") for line in figures.rounds]
                 if all(kinds):
                     more["kinds"] = {kind: _latency([k[kind] for k in kinds]) for kind in kinds[0]}

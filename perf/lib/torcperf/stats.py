@@ -73,7 +73,10 @@ def unpaired(a, b, better):
     return middle, low, high
 
 
-def is_beyond_noise(ratio):
-    """Whether (median, low, high) says that there is a difference."""
+def is_beyond_noise(ratio, line):
+    """Whether (median, low, high) says that there is a difference. `line` is a result line of one side: of a single
+    round only bytes tell something, times have shown no spread yet."""
     middle, low, high = ratio
+    if len(line["rounds"]) < 2 and not line["unit"].startswith("bytes"):
+        return False
     return abs(middle - 1) >= LEAST_DIFFERENCE and not low <= 1 <= high

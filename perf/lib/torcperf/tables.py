@@ -95,11 +95,11 @@ def times(value):
     return "%.2f" % value if value < 100 else "%.0f" % value
 
 
-def _ratio_cells(found):
+def _ratio_cells(found, line):
     if found is None:
         return [Cell(""), Cell("")]
     mood = ""
-    if stats.is_beyond_noise(found):
+    if stats.is_beyond_noise(found, line):
         mood = "good" if found[0] > 1 else "bad"
     return [Cell(times(found[0]), mood), Cell("%s .. %s" % (times(found[1]), times(found[2])))]
 
@@ -114,7 +114,7 @@ def summary(all_cases):
             rival, floor = case.rival(), case.floor()
             for line in case.ours():
                 row = [Cell(case.title), Cell(line["engine"]), Cell(shown(line)), Cell(shown(rival))]
-                row += _ratio_cells(ratio(line, rival))
+                row += _ratio_cells(ratio(line, rival), line)
                 of_floor = ratio(floor, line) if floor else None  # how many times better the floor is
                 row += [Cell(shown(floor)), Cell(times(of_floor[0]) if of_floor else "")]
                 rows.append(row)
@@ -136,12 +136,12 @@ def bad(all_cases):
             for rival in case.rivals():
                 found = ratio(line, rival)
                 if found and found[0] < 1:
-                    losses.append((not stats.is_beyond_noise(found), found[0], case, line, rival, found))
+                    losses.append((not stats.is_beyond_noise(found, line), found[0], case, line, rival, found))
     losses.sort(key=lambda loss: loss[:2])
     rows = []
     for is_noise, _, case, line, rival, found in losses:
         row = [Cell(case.title), Cell(line["engine"]), Cell(shown(line)), Cell(rival["engine"]), Cell(shown(rival))]
-        rows.append(row + _ratio_cells(found) + [Cell("within noise" if is_noise else "loses")])
+        rows.append(row + _ratio_cells(found, line) + [Cell("within noise" if is_noise else "loses")])
     columns = ["case", "torc as", "torc", "beside", "its figure", "times better", "spread", ""]
     note = "Every case in which the median of torc is the worse one, on any road, beside any server."
     return Table("What is bad", note, columns, rows)
@@ -180,7 +180,7 @@ def suite(all_cases, name):
             if line is not None and line["base"] == OURS:
                 found = ratio(line, rival)
                 if found:
-                    cell = Cell("%s (x%s)" % (cell.text, times(found[0])), _ratio_cells(found)[0].mood)
+                    cell = Cell("%s (x%s)" % (cell.text, times(found[0])), _ratio_cells(found, line)[0].mood)
             row.append(cell)
         rows.append(row)
     note = "Median of the rounds, ± half the distance of the quartiles; in brackets: times better than the rival."
@@ -226,6 +226,11 @@ def warnings(lines):
         texts.append("The hypervisor took up to %.1f %% of the CPU time during a case." % max(steal))
     if any(line.get("rounds_on_one_core") for line in lines):
         texts.append("The two CPUs shared a core for a while, the floor shows: ring figures look better than they are.")
+    shares = [stats.median(line["cpu_share"]) for line in lines if line.get("cpu_share")]
+    if shares and min(shares) < 0.9:
+        percents = 100 * stats.median(shares), 100 * min(shares)
+        few = "%.0f %% of its CPU in the median case, %.0f %% in the worst" % percents
+        texts.append("The client, which spins, got only %s: rates on the ring are too low by as much." % few)
     busy = max((line.get("load_average", 0.0) - line.get("machine", {}).get("cores", 1) for line in lines), default=0)
     if busy > 0.5:
         texts.append("Others kept the machine busy (load average up to %.1f above the number of cores)." % busy)

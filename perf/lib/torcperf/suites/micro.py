@@ -14,5 +14,5 @@ def plan(setup):
     except OSError:
         names = []
     quick = setup.pick(["--quick"], [])
-    steps = [Program(n, [os.path.join(setup.bin_folder, n)] + quick, setup.pick(1, 3)) for n in names]
+    steps = [Program(n, [os.path.join(setup.bin_folder, n)] + quick, setup.pick(2, 5)) for n in names]
     return [Scenario("micro", "micro", [], steps)] if steps else []
