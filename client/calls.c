@@ -315,7 +315,7 @@ static int give_result(struct torc *torc, const struct torc_reply *reply, enum t
                        struct torc_result *out_result)
 {
     struct torc_result result;
-    if (!torc_result_fill(reply, 0, &result) || result.kind != kind) {
+    if (!torc_result_fill(torc, reply, 0, &result) || result.kind != kind) {
         return fail_kind(torc);
     }
     *out_result = result;
@@ -429,5 +429,5 @@ int torc_command(struct torc *torc, const struct torc_bytes *words, size_t n_wor
     if (rc != TORC_OK) {
         return rc;
     }
-    return torc_result_fill(&reply, 0, out_result) ? TORC_OK : fail_kind(torc);
+    return torc_result_fill(torc, &reply, 0, out_result) ? TORC_OK : fail_kind(torc);
 }

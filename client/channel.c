@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Requests out, replies in. A reply that came in a slot is copied and its slot freed at once; a
- * longer one stays where it is until torc_release(), with everything that decides about it in
+ * longer one stays where it is until torc_give_back(), with everything that decides about it in
  * private memory (torc_reply_decode_shared()): the server can change values, as it always can, and
  * nothing else.
  */
@@ -47,12 +47,13 @@ int torc_enter_sync(struct torc *torc)
     if (TORC_UNLIKELY(torc_live(torc) != 0)) {
         return torc_fail(torc, TORC_EINVAL, "results are outstanding: collect them first");
     }
-    torc_release(torc);
+    torc_give_back(torc);
     return TORC_OK;
 }
 
-void torc_release(struct torc *torc)
+void torc_give_back(struct torc *torc)
 {
+    torc->last.len = 0;
     if (torc->holds) {
         torc->holds = false;
         torc_attachment_consume(torc->attachment);
@@ -208,8 +209,11 @@ static int accept_reply(struct torc *torc, struct torc_slice message, struct tor
     }
     *out_user_tag = entry->tag;
     torc->head++;
+    torc->last_number++;
     torc->holds = holds;
+    torc->last = message;
     if (!holds) {
+        torc->last.data = torc->small;
         torc_attachment_consume(torc->attachment);
     }
     return TORC_OK;
@@ -233,7 +237,7 @@ static int await_message(struct torc *torc, uint64_t *deadline_ns, struct torc_s
 
 int torc_receive(struct torc *torc, bool wait, struct torc_reply *out_reply, uint64_t *out_user_tag)
 {
-    torc_release(torc);
+    torc_give_back(torc);
     uint64_t deadline_ns = 0; /* not known yet */
     for (;;) {
         if (torc_live(torc) == 0) {
@@ -327,6 +331,7 @@ int torc_call(struct torc *torc, enum torc_op op, const uint64_t *numbers,
     }
     if (TORC_UNLIKELY(out_reply->kind == TORC_REPLY_ERROR)) {
         struct torc_slice text = torc_reply_error_text(out_reply);
+        torc->last.len = 0; /* the caller got nothing of it */
         return torc_failf(torc, torc_status_error(out_reply->status), "%.*s",
                           (int)torc_min_u64(text.len, TORC_TEXT_BYTES), (const char *)text.data);
     }

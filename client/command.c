@@ -114,7 +114,7 @@ static enum torc_op find_op(const struct torc_bytes *words, size_t n_words, size
 /* Decimal digits, no more than 2^64 - 1. */
 static bool parse_unsigned(const char *text, size_t len, uint64_t *out_value)
 {
-    if (len == 0 || len > 20) {
+    if (len == 0) {
         return false;
     }
     uint64_t value = 0;
@@ -150,6 +150,21 @@ static bool parse_signed(const char *text, size_t len, uint64_t *out_value)
     return true;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* A cursor, as Redis takes it: blanks may stand in front. */
+static bool parse_cursor(const char *text, size_t len, uint64_t *out_value)
+{
+    while (len != 0 && is_blank(text[0])) {
+        text++;
+        len--;
+    }
+    return parse_unsigned(text, len, out_value);
+}
+
 static bool name_ends_with_scan(const char *name)
 {
     size_t len = strlen(name);
@@ -159,7 +174,7 @@ static bool name_ends_with_scan(const char *name)
 static bool parse_number(char kind, struct torc_bytes word, uint64_t *out_value)
 {
     return kind == 'i' ? parse_signed(word.data, word.len, out_value)
-                       : parse_unsigned(word.data, word.len, out_value);
+                       : parse_cursor(word.data, word.len, out_value);
 }
 
 int torc_words_parse(struct torc *torc, const struct torc_bytes *words, size_t n_words,

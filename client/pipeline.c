@@ -73,7 +73,7 @@ static int collect(struct torc *torc, bool wait, struct torc_result *out_result)
     if (rc != TORC_OK) {
         return rc;
     }
-    if (!torc_result_fill(&reply, tag, out_result)) {
+    if (!torc_result_fill(torc, &reply, tag, out_result)) {
         torc->broken = true;
         return torc_fail(torc, TORC_EBADMSG,
                          "the server broke the protocol: part of a reply instead of a reply");

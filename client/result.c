@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A reply as the user sees it. The view borrows what the reply borrows; the private words of a
- * torc_result hold the end table and the items' bytes of an array.
+ * torc_result hold the end table and the items' bytes of an array, and which reply it is of.
  */
 #include "client/torc_private.h"
 
@@ -74,10 +74,10 @@ static struct torc_bytes bytes_of(struct torc_slice slice)
     return (struct torc_bytes){.data = slice.data, .len = slice.len};
 }
 
-bool torc_result_fill(const struct torc_reply *reply, uint64_t user_tag,
+bool torc_result_fill(const struct torc *torc, const struct torc_reply *reply, uint64_t user_tag,
                       struct torc_result *out_result)
 {
-    struct torc_result result = {.tag = user_tag};
+    struct torc_result result = {.tag = user_tag, .impl_word[0] = torc->last_number};
     switch (reply->kind) {
     case TORC_REPLY_OK:
         result.kind = TORC_OK_REPLY;

@@ -6,12 +6,15 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define SOCKET_SYSTEM "/run/torc/torc.sock"
 #define SOCKET_USER   "torc.sock" /* in $XDG_RUNTIME_DIR */
 #define PATH_BYTES    108         /* as sockaddr_un has */
+
+#define N_CLOSED 64 /* closed handles that a build with assertions still knows */
 
 /* --- who may use a handle --- */
 
@@ -204,6 +207,7 @@ static void detach(struct torc *torc)
     torc_attachment_close(torc->attachment);
     torc->attachment = NULL;
     torc->holds = false;
+    torc->last.len = 0;
     torc->broken = false;
     torc->head = 0;
     torc->tail = 0;
@@ -212,13 +216,29 @@ static void detach(struct torc *torc)
 
 /* --- life --- */
 
-static void free_handle(struct torc *torc)
+static void free_content(struct torc *torc)
 {
+    torc_loans_fini(&torc->loans);
     free(torc->socket);
     free(torc->name);
     free(torc->entries);
     free(torc->strings);
     free(torc->ends);
+}
+
+/* The end of a handle that the user has seen. With assertions on, the memory of the last ones stays
+ * for a while and belongs to no thread, so that use after close is refused like use by another
+ * thread. */
+static void bury(struct torc *torc)
+{
+#ifndef NDEBUG
+    static _Atomic(struct torc *) closed[N_CLOSED];
+    static _Atomic unsigned n_closed;
+    memset(torc, 0, sizeof *torc);
+    /* relaxed and acq_rel: each place is handed from one closing thread to another. */
+    unsigned place = atomic_fetch_add_explicit(&n_closed, 1, memory_order_relaxed) % N_CLOSED;
+    torc = atomic_exchange_explicit(&closed[place], torc, memory_order_acq_rel);
+#endif
     free(torc);
 }
 
@@ -280,6 +300,7 @@ int torc_open(const struct torc_options *options, struct torc **out_torc,
         goto out_error;
     }
     torc->text = "";
+    torc_loans_init(&torc->loans);
     torc->thread = &thread_mark;
     torc->fork_count = fork_count;
     if (torc->options.deadline_ns == 0) {
@@ -297,7 +318,8 @@ int torc_open(const struct torc_options *options, struct torc **out_torc,
 
 out_error:
     if (torc != NULL) {
-        free_handle(torc);
+        free_content(torc);
+        free(torc);
     }
     if (out_error_text != NULL) {
         *out_error_text = fault;
@@ -310,10 +332,17 @@ void torc_close(struct torc *torc)
     if (torc == NULL) {
         return;
     }
-    if (torc->fork_count == fork_count) {
+    bool is_parents = torc->fork_count != fork_count;
+    assert(torc->thread != NULL && "this handle is closed already");
+    assert((is_parents || torc->thread == &thread_mark) && "this handle is another thread's");
+    if (!is_parents && torc->thread != &thread_mark) {
+        return; /* its thread may be in the middle of a call: a leak is the lesser evil */
+    }
+    if (!is_parents) {
         detach(torc);
     }
-    free_handle(torc);
+    free_content(torc);
+    bury(torc);
 }
 
 int torc_reattach(struct torc *torc)

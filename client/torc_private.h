@@ -4,6 +4,7 @@
  *
  *   torc.c       life of a handle, error texts
  *   channel.c    a request out, its reply in; replies that come too late
+ *   loan.c       replies that are kept
  *   calls.c      synchronous calls            pipeline.c   submit and collect
  *   command.c    words to a request           result.c     reply to a torc_result
  *
@@ -28,16 +29,33 @@ struct torc_entry {
     uint8_t op;
 };
 
+/* Replies that are kept. The id of a loan is its place here, the place's generation, and the
+ * handle's mark: one that was released, or is another handle's, is told from those that are out. */
+struct torc_loan_place {
+    uint8_t *bytes; /* the message; NULL: the place is free */
+    uint8_t *ends;  /* the end table, if the message has none */
+    uint32_t generation;
+    uint32_t next_free; /* place + 1; 0 none */
+};
+struct torc_loans {
+    struct torc_loan_place *places;
+    uint32_t cap, used, n, first_free;
+    uint16_t mark;
+};
+
 struct torc {
     struct torc_attachment *attachment; /* NULL: no session */
     const void *thread;                 /* a mark of the thread that opened it */
     unsigned fork_count;                /* of the process that opened it */
-    bool holds;  /* the last reply seen is still in shared memory: consume it before the next */
+    bool holds;  /* the last reply seen is still the attachment's: consume it before the next */
     bool broken; /* the server's bytes made no sense: nothing more until torc_reattach() */
     uint64_t head, tail, n_late;
     struct torc_entry *entries; /* one for each slot */
     uint64_t entry_mask;
     uint64_t deadline_ns;
+    struct torc_slice last; /* message of the last reply, as long as results may borrow it; else
+                               its length is 0 */
+    uint64_t last_number;   /* tells results of that reply from those of others */
 
     /* Scratch that grows: the strings of a request, the end table of a reply. */
     struct torc_slice *strings;
@@ -46,6 +64,7 @@ struct torc {
     uint32_t ends_cap;
     uint8_t small[TORC_SLOT_MESSAGE]; /* private copy of a reply that came in a slot */
 
+    struct torc_loans loans;
     struct torc_options options; /* its texts are the two below */
     char *socket, *name;
     const char *text; /* of the last error: static, or in text_buffer */
@@ -94,13 +113,13 @@ int torc_send(struct torc *torc, uint64_t user_tag, enum torc_op op, const uint6
               const struct torc_slice *strings, size_t n_strings) TORC_MUST_USE;
 
 /* The reply of the oldest live request. It borrows shared memory or the handle until
- * torc_release(). TORC_EAGAIN not there (wait false), TORC_ETIMEDOUT, TORC_ENOENT none outstanding,
- * TORC_EPIPE, TORC_EBADMSG, TORC_ENOMEM: nothing was consumed then. */
+ * torc_give_back(). TORC_EAGAIN not there (wait false), TORC_ETIMEDOUT, TORC_ENOENT none
+ * outstanding, TORC_EPIPE, TORC_EBADMSG, TORC_ENOMEM: nothing was consumed then. */
 int torc_receive(struct torc *torc, bool wait, struct torc_reply *out_reply,
                  uint64_t *out_user_tag) TORC_MUST_USE;
 
 /* Give back what the last reply lent. */
-void torc_release(struct torc *torc);
+void torc_give_back(struct torc *torc);
 
 /* A synchronous call, after torc_enter_sync(): send, and the reply of exactly that. An error reply
  * is this function's error. Here and in torc_receive(), *out_reply is undefined on failure. */
@@ -116,9 +135,14 @@ int torc_status_error(enum torc_wire_status status);
 /* The text of an error reply: the server's, or one for its status when it sent none. */
 struct torc_slice torc_reply_error_text(const struct torc_reply *reply);
 
-/* False for a kind that no call may see. */
-bool torc_result_fill(const struct torc_reply *reply, uint64_t user_tag,
+/* The last reply as a result. False for a kind that no call may see. */
+bool torc_result_fill(const struct torc *torc, const struct torc_reply *reply, uint64_t user_tag,
                       struct torc_result *out_result) TORC_MUST_USE;
+
+/* --- loan.c --- */
+
+void torc_loans_init(struct torc_loans *loans);
+void torc_loans_fini(struct torc_loans *loans); /* releases all that are out */
 
 /* --- command.c --- */
 

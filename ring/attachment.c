@@ -361,6 +361,17 @@ int torc_attachment_wait(struct torc_attachment *attachment, uint64_t deadline_n
     return result;
 }
 
+uint8_t *torc_attachment_take_long(struct torc_attachment *attachment)
+{
+    struct torc_pull *pull = &attachment->pull;
+    if (!attachment->has_peeked || pull->state != TORC_PULL_WHOLE) {
+        return NULL;
+    }
+    uint8_t *data = pull->data;
+    pull->data = NULL; /* for the free() in consume */
+    return data;
+}
+
 void torc_attachment_consume(struct torc_attachment *attachment)
 {
     struct torc_pull *pull = &attachment->pull;

@@ -76,6 +76,9 @@ int torc_attachment_peek(struct torc_attachment *attachment,
  * server is noticed within 50 ms. */
 int torc_attachment_wait(struct torc_attachment *attachment, uint64_t deadline_ns,
                          struct torc_slice *out_message) TORC_MUST_USE;
+/* A peeked reply that was long lies in private memory: it becomes the caller's, to be freed with
+ * free(). NULL if it was not long; it stays the peeked reply either way, until consume. */
+uint8_t *torc_attachment_take_long(struct torc_attachment *attachment) TORC_MUST_USE;
 /* Done with the peeked reply, or not interested in one that gave -ENOMEM. Else does nothing. */
 void torc_attachment_consume(struct torc_attachment *attachment);
 

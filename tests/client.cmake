@@ -6,14 +6,28 @@ target_compile_definitions(test_message PRIVATE TORC_SOURCE_DIR="${CMAKE_SOURCE_
 torc_test(prop_message LABEL prop SOURCES prop/prop_message.c LINK torc_ring)
 torc_fuzz(fuzz_message SOURCES fuzz/fuzz_message.c CORPUS message LINK torc_ring)
 
-foreach(name torc calls call_requests errors pipeline words client_memory)
+foreach(name abi torc calls call_requests loans pipeline words)
   torc_test(test_${name} LABEL unit LINK torc_client
     SOURCES unit/client/test_${name}.c support/fake_server.c)
 endforeach()
-target_link_options(test_client_memory PRIVATE
-  -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc)
-torc_test(prop_client LABEL prop LINK torc_client
-  SOURCES prop/prop_client.c support/fake_server.c)
+foreach(name errors misuse)
+  torc_test(test_${name} LABEL unit LINK torc_client
+    SOURCES unit/client/test_${name}.c support/client_calls.c support/fake_server.c)
+endforeach()
+set(heap support/failing_heap.c)
+torc_test(test_client_memory LABEL unit LINK torc_client
+  SOURCES unit/client/test_client_memory.c ${heap} support/fake_server.c)
+torc_test(test_error_table LABEL unit LINK torc_client
+  SOURCES unit/client/test_error_table.c ${heap} support/client_calls.c support/fake_server.c)
+target_compile_definitions(test_error_table PRIVATE TORC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+foreach(name client_memory error_table)
+  target_link_options(test_${name} PRIVATE
+    -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc)
+endforeach()
+foreach(name client loans)
+  torc_test(prop_${name} LABEL prop LINK torc_client
+    SOURCES prop/prop_${name}.c support/fake_server.c)
+endforeach()
 
 if(TARGET torc_cli)
   foreach(module export help history line print)
@@ -33,7 +47,8 @@ if(TARGET torc_cli AND TARGET torcd)
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/client.sh $<TARGET_FILE:torcd> $<TARGET_FILE:torc-cli>
             $<TARGET_FILE:test_calls> $<TARGET_FILE:test_pipeline>
             $<TARGET_FILE:torc_example_quotes> $<TARGET_FILE:torc_example_feature_fetch>
-            $<TARGET_FILE:hash_calls>)
+            $<TARGET_FILE:hash_calls> $<TARGET_FILE:test_loans>
+            $<TARGET_FILE:torc_example_ranking> $<TARGET_FILE:torc_example_presence>)
   set_tests_properties(e2e_client PROPERTIES LABELS e2e TIMEOUT 120)
   if(TORC_SANITIZE)
     set_tests_properties(e2e_client PROPERTIES ENVIRONMENT "CK_FORK=no")
@@ -50,6 +65,16 @@ if(TARGET torc_cli AND TARGET torcd)
     set_tests_properties(e2e_cli_${test} PROPERTIES
       LABELS e2e TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
   endforeach()
+endif()
+
+# The manual pages name what --help and torc.h name.
+if(TARGET torc-cli AND TARGET torc-load AND TARGET torc-bench AND TARGET torcd)
+  find_package(Python3 3.9 COMPONENTS Interpreter REQUIRED)
+  add_test(NAME lint_man
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/lint/man.py ${CMAKE_SOURCE_DIR}
+            $<TARGET_FILE:torcd> $<TARGET_FILE:torc-cli> $<TARGET_FILE:torc-load>
+            $<TARGET_FILE:torc-bench>)
+  set_tests_properties(lint_man PROPERTIES LABELS lint TIMEOUT 60 SKIP_RETURN_CODE 77)
 endif()
 
 # The header by itself, as old C and as C++.

@@ -15,6 +15,6 @@ if(TARGET torc_perf_load_parts)
              COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/perf_load.py ${engine}
                      --load $<TARGET_FILE:torc-perf-load> --torcd $<TARGET_FILE:torcd>)
     set_tests_properties(e2e_perf_load_${engine} PROPERTIES
-      LABELS e2e TIMEOUT 180 SKIP_RETURN_CODE 77 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
+      LABELS e2e TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
   endforeach()
 endif()

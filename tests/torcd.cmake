@@ -22,10 +22,13 @@ add_executable(ring_over_stdio e2e/ring_over_stdio.c)
 target_link_libraries(ring_over_stdio PRIVATE torc_client torc_server)
 set_target_properties(ring_over_stdio PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 find_package(Python3 3.9 COMPONENTS Interpreter REQUIRED)
+# server_ops writes the table that tools/check shows at its end.
+set(server_ops_options --table ${CMAKE_BINARY_DIR}/tests/ops.txt)
 foreach(test ops start clients)
   add_test(NAME e2e_server_${test}
            COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/server_${test}.py
-                   --torcd $<TARGET_FILE:torcd> --ring $<TARGET_FILE:ring_over_stdio>)
+                   --torcd $<TARGET_FILE:torcd> --ring $<TARGET_FILE:ring_over_stdio>
+                   ${server_${test}_options})
   set_tests_properties(e2e_server_${test} PROPERTIES
     LABELS e2e TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 endforeach()

@@ -5,8 +5,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
-#include "core/hashing.h"
 #include "perf/harness/scatter.h"
 
 #define CELLS_SMALL  500000u
@@ -34,12 +36,26 @@ static const struct kind kinds[] = {
 
 /* --- numbers as text --- */
 
-/* `digits` decimal digits with leading zeros. */
+/* Eight decimal digits in the bytes of a word, the first in the lowest byte; n < 10^8. Halves, then
+ * quarters, then digits are parted in all lanes at once: (x * 10486) >> 20 is x / 100 below 10^4,
+ * (x * 103) >> 10 is x / 10 below 100. */
+static uint64_t digits_of_u32(uint32_t n)
+{
+    uint64_t v = n / 10000 | (uint64_t)(n % 10000) << 32;
+    uint64_t hundreds = (v * 10486 >> 20) & 0x0000007f0000007full;
+    v = hundreds | (v - hundreds * 100) << 16;
+    uint64_t tens = (v * 103 >> 10) & 0x000f000f000f000full;
+    v = tens | (v - tens * 10) << 8;
+    return v + 0x3030303030303030ull;
+}
+
+/* `digits` decimal digits, at most 12, with leading zeros; n has no more. */
 static void write_digits(uint8_t *out, uint64_t n, unsigned digits)
 {
-    for (unsigned i = digits; i-- > 0; n /= 10) {
-        out[i] = (uint8_t)('0' + n % 10);
-    }
+    uint8_t block[16];
+    torc_store_u64(block, digits_of_u32((uint32_t)(n / 100000000)));
+    torc_store_u64(block + 8, digits_of_u32((uint32_t)(n % 100000000)));
+    memcpy(out, block + sizeof block - digits, digits);
 }
 
 static bool read_digits(const uint8_t *bytes, size_t digits, uint64_t *out)
@@ -56,35 +72,33 @@ static bool read_digits(const uint8_t *bytes, size_t digits, uint64_t *out)
     return true;
 }
 
-/* Eight hex digits in the bytes of a word, the first in the lowest byte: the nibbles are spread
- * over bytes, then six is added to carry those above 9 into the next nibble. */
-static uint64_t hex_of_u32(uint32_t n)
+/* The 16 hex digits of a number. Its bytes become nibbles, high before low, all at once; those
+ * above 9 are moved from behind '9' to 'a'. */
+static void write_hex(uint8_t out[BLOCK_DIGITS], uint64_t n)
 {
-    uint64_t v = __builtin_bswap32(n);
-    v = (v | v << 16) & 0x0000ffff0000ffffull;
-    v = (v | v << 8) & 0x00ff00ff00ff00ffull;
-    v = ((v & 0x000f000f000f000full) << 8) | (v >> 4 & 0x000f000f000f000full);
-    uint64_t letters = (v + 0x0606060606060606ull) >> 4 & 0x0101010101010101ull;
-    return v + 0x3030303030303030ull + letters * ('a' - '0' - 10);
+#ifdef __SSE2__
+    __m128i nibble = _mm_set1_epi8(15);
+    __m128i bytes = _mm_cvtsi64_si128((long long)__builtin_bswap64(n));
+    __m128i high = _mm_and_si128(_mm_srli_epi16(bytes, 4), nibble);
+    __m128i digits = _mm_unpacklo_epi8(high, _mm_and_si128(bytes, nibble));
+    __m128i letters = _mm_cmpgt_epi8(digits, _mm_set1_epi8(9));
+    letters = _mm_and_si128(letters, _mm_set1_epi8('a' - '0' - 10));
+    digits = _mm_add_epi8(_mm_add_epi8(digits, _mm_set1_epi8('0')), letters);
+    _mm_storeu_si128((__m128i *)(void *)out, digits);
+#else
+    for (unsigned i = BLOCK_DIGITS; i-- > 0; n >>= 4) {
+        out[i] = (uint8_t) "0123456789abcdef"[n & 15];
+    }
+#endif
 }
 
-static bool read_hex(const uint8_t *bytes, size_t digits, uint32_t *out)
+/* The value of four hex digits, the first in the lowest byte; of other bytes, any. */
+static uint32_t hex_value(uint32_t digits)
 {
-    uint32_t n = 0;
-    for (size_t i = 0; i < digits; i++) {
-        uint8_t c = bytes[i];
-        unsigned digit = 0;
-        if (c >= '0' && c <= '9') {
-            digit = (unsigned)(c - '0');
-        } else if (c >= 'a' && c <= 'f') {
-            digit = (unsigned)(c - 'a') + 10;
-        } else {
-            return false;
-        }
-        n = n << 4 | digit;
-    }
-    *out = n;
-    return true;
+    uint32_t v = (digits & 0x0f0f0f0fu) + 9 * (digits >> 6 & 0x01010101u);
+    v = __builtin_bswap32(v);
+    v = (v | v >> 4) & 0x00ff00ffu; /* nibbles to bytes */
+    return (v | v >> 8) & 0xffffu;  /* bytes to the number */
 }
 
 /* --- binary names of feast: a bijection of 32 bits, so that names never coincide --- */
@@ -371,7 +385,7 @@ uint32_t torc_shape_value_bytes(const struct torc_shape *shape, struct torc_shap
 }
 
 /* Hex digits of the salt behind the letter. */
-static size_t salt_digits(size_t bytes)
+static unsigned salt_digits(size_t bytes)
 {
     return bytes >= 8 ? 4 : bytes >= 2 ? 1 : 0;
 }
@@ -384,67 +398,78 @@ static uint32_t salt_mask(size_t bytes)
 /* What the digits that certify are made of. `salt` is cut to what the value has room for. */
 static uint64_t certificate(struct torc_shape_cell cell, uint32_t salt, uint32_t bytes)
 {
-    uint8_t name[16];
-    torc_store_u64(name, cell.hash);
-    torc_store_u32(name + 8, cell.field);
-    torc_store_u32(name + 12, bytes);
-    return torc_hash_bytes(salt, name, sizeof name);
+    return torc_random_mix(cell.hash * 0x9e3779b97f4a7c15ull + cell.field * 0xd6e8feb86659fd93ull +
+                           bytes * 0xff51afd7ed558ccdull + salt * 0xc4ceb9fe1a85ec53ull + 1);
 }
 
-/* The hex digits of one number. Each block of a value has a number of its own. */
-static void write_block(uint8_t out[BLOCK_DIGITS], uint64_t n)
+/* The first 16 digits behind the letter: those of the salt, then some that certify. */
+static uint64_t first_block(uint64_t n, uint32_t salt, uint32_t bytes)
 {
-    torc_store_u64(out, hex_of_u32((uint32_t)(n >> 32)));
-    torc_store_u64(out + 8, hex_of_u32((uint32_t)n));
+    unsigned bits = 4 * salt_digits(bytes);
+    return bits == 0 ? n : (uint64_t)salt << (64 - bits) | n >> bits;
+}
+
+/* What follows a block of digits. */
+static uint64_t next_block(uint64_t n)
+{
+    return torc_random_mix(n + 0x9e3779b97f4a7c15ull);
 }
 
 void torc_shape_value(struct torc_shape_cell cell, uint64_t salt, uint32_t bytes, uint8_t *out)
 {
     assert(bytes > 0);
     uint32_t kept = (uint32_t)salt & salt_mask(bytes);
-    size_t digits = salt_digits(bytes);
-    uint8_t block[BLOCK_DIGITS];
-    out[0] = (uint8_t)('g' + (kept >> 4 * digits));
-    write_block(block, kept);
-    memcpy(out + 1, block + BLOCK_DIGITS - digits, digits);
-    uint64_t n = certificate(cell, kept, bytes);
-    for (size_t at = 1 + digits; at < bytes; at += BLOCK_DIGITS) {
-        write_block(block, n);
+    uint64_t n = first_block(certificate(cell, kept, bytes), kept, bytes);
+    out[0] = (uint8_t)('g' + (kept >> 4 * salt_digits(bytes)));
+    for (size_t at = 1; at < bytes; at += BLOCK_DIGITS) {
+        uint8_t block[BLOCK_DIGITS];
+        write_hex(block, n);
         memcpy(out + at, block, torc_min_u64(BLOCK_DIGITS, bytes - at));
-        n = torc_random_mix(n + at);
+        n = next_block(n);
     }
 }
 
-/* The salt in a value, if its head is right. */
+/* The salt in the head of a value of 1 byte or more. Its digits are not looked at closely: who
+ * makes the value again sees whether they are digits. */
 static bool read_salt(struct torc_slice value, uint32_t *out_salt)
 {
-    if (value.len == 0 || value.len > TORC_SHAPE_VALUE_BYTES_MAX) {
-        return false;
-    }
-    size_t digits = salt_digits(value.len);
-    unsigned high = (unsigned)value.data[0] - 'g';
+    unsigned digits = salt_digits(value.len);
+    uint32_t high = (uint32_t)value.data[0] - 'g';
     uint32_t low = 0;
-    if (high > 15 || !read_hex(value.data + 1, digits, &low)) {
-        return false;
+    if (digits == 4) {
+        low = hex_value(torc_load_u32(value.data + 1));
+    } else if (digits == 1) {
+        low = hex_value((uint32_t)value.data[1] << 24);
     }
     *out_salt = high << 4 * digits | low;
-    return true;
+    return high < 16;
+}
+
+/* n from 1 to 16: by two words that may overlap, as memcmp() with a variable length is a call. */
+static bool is_same(const uint8_t *a, const uint8_t *b, size_t n)
+{
+    if (n >= 8) {
+        return ((torc_load_u64(a) ^ torc_load_u64(b)) |
+                (torc_load_u64(a + n - 8) ^ torc_load_u64(b + n - 8))) == 0;
+    }
+    return memcmp(a, b, n) == 0;
 }
 
 bool torc_shape_value_is_of(struct torc_shape_cell cell, struct torc_slice value)
 {
     uint32_t salt = 0;
-    if (!read_salt(value, &salt)) {
+    if (value.len == 0 || value.len > TORC_SHAPE_VALUE_BYTES_MAX || !read_salt(value, &salt)) {
         return false;
     }
-    uint8_t block[BLOCK_DIGITS];
-    uint64_t n = certificate(cell, salt, (uint32_t)value.len);
-    for (size_t at = 1 + salt_digits(value.len); at < value.len; at += BLOCK_DIGITS) {
-        write_block(block, n);
-        if (memcmp(value.data + at, block, torc_min_u64(BLOCK_DIGITS, value.len - at)) != 0) {
+    uint32_t bytes = (uint32_t)value.len;
+    uint64_t n = first_block(certificate(cell, salt, bytes), salt, bytes);
+    for (size_t at = 1; at < value.len; at += BLOCK_DIGITS) {
+        uint8_t block[BLOCK_DIGITS];
+        write_hex(block, n);
+        if (!is_same(value.data + at, block, torc_min_u64(BLOCK_DIGITS, value.len - at))) {
             return false;
         }
-        n = torc_random_mix(n + at);
+        n = next_block(n);
     }
     return true;
 }
@@ -452,5 +477,6 @@ bool torc_shape_value_is_of(struct torc_shape_cell cell, struct torc_slice value
 bool torc_shape_value_has_salt(struct torc_slice value, uint64_t salt)
 {
     uint32_t found = 0;
-    return read_salt(value, &found) && found == ((uint32_t)salt & salt_mask(value.len));
+    return value.len > 0 && read_salt(value, &found) &&
+           found == ((uint32_t)salt & salt_mask(value.len));
 }

@@ -17,9 +17,9 @@
  *
  * Values certify themselves. Byte 0 is a letter from g to v and stands for four bits of the salt;
  * then come salt digits (four hex digits; one if the value is shorter than 8 bytes), then hex
- * digits of XXH3 over (hash number, field number, length) seeded with the salt. So a value tells
- * whether it belongs here, whole and uncut, without knowing who wrote it last, while two writes
- * with different salts write different bytes. A value of w bytes carries
+ * digits mixed from hash number, field number, length and salt. So a value tells whether it belongs
+ * here, whole and uncut, without knowing who wrote it last, while two writes with different salts
+ * write different bytes. A value of w bytes carries
  *
  *   w       salt    digits that certify
  *   1       16      0

@@ -24,31 +24,24 @@ static const struct {
     const char *about;
 } infos[TORC_LOAD_OPS] = {
     [TORC_LOAD_OP_PING] = {"ping", "PING"},
-    [TORC_LOAD_OP_LOAD_WHOLE] = {"load-whole", "one HSET per hash with all of its fields (million: "
-                                               "128 fields per HSET)"},
+    [TORC_LOAD_OP_LOAD_WHOLE] = {"load-whole", "one HSET per hash (million: 128 fields per HSET)"},
     [TORC_LOAD_OP_LOAD_FIELDS] = {"load-fields", "one HSET per field, hash after hash"},
     [TORC_LOAD_OP_HGET] = {"hget", "HGET of a field that is there"},
-    [TORC_LOAD_OP_HGET_MISS] = {"hget-miss", "HGET of an absent field of the same length, each "
-                                             "time another one"},
-    [TORC_LOAD_OP_HSET_SAME] = {"hset-same", "HSET of a field that is there, the same length, "
-                                             "other bytes each time"},
-    [TORC_LOAD_OP_HSET_WIDTH] = {"hset-width", "HSET that changes the length: up to 1,024 fields "
-                                               "to --value-bytes2, then these back"},
+    [TORC_LOAD_OP_HGET_MISS] = {"hget-miss", "HGET of absent fields of the same length"},
+    [TORC_LOAD_OP_HSET_SAME] = {"hset-same", "HSET of the same length, other bytes each time"},
+    [TORC_LOAD_OP_HSET_WIDTH] = {"hset-width", "HSET to --value-bytes2, and later back"},
     [TORC_LOAD_OP_HMGET] = {"hmget", "HMGET of --ask different fields of a hash"},
     [TORC_LOAD_OP_HGETALL] = {"hgetall", "HGETALL of a hash"},
     [TORC_LOAD_OP_HEXISTS] = {"hexists", "HEXISTS of a field that is there"},
     [TORC_LOAD_OP_HSTRLEN] = {"hstrlen", "HSTRLEN of a field that is there"},
     [TORC_LOAD_OP_HLEN] = {"hlen", "HLEN of a hash"},
     [TORC_LOAD_OP_HINCRBY] = {"hincrby", "HINCRBY of field 'n' of a hash of its own"},
-    [TORC_LOAD_OP_HDEL_HSET] = {"hdel-hset", "HDEL of up to 1,024 fields one by one, then HSET "
-                                             "that puts these back"},
+    [TORC_LOAD_OP_HDEL_HSET] = {"hdel-hset", "HDEL of a field, and later HSET that puts it back"},
     [TORC_LOAD_OP_INSERT] = {"insert", "HSET of new fields, one more in each hash in turn"},
     [TORC_LOAD_OP_DELETE] = {"delete", "HDEL of what insert put in, in the same order"},
     [TORC_LOAD_OP_GROW] = {"grow", "HSET of each field to --value-bytes2, scattered"},
-    [TORC_LOAD_OP_MIXED] = {"mixed", "equal quarters of insert, update, delete and grow at "
-                                     "random, from data as loaded"},
-    [TORC_LOAD_OP_VERIFY] = {"verify", "read everything back and check it; with --salt all must "
-                                       "be of that salt"},
+    [TORC_LOAD_OP_MIXED] = {"mixed", "quarters of insert, update, delete, grow; on loaded data"},
+    [TORC_LOAD_OP_VERIFY] = {"verify", "read all back and check; --salt: all of that salt"},
     [TORC_LOAD_OP_FLUSH] = {"flush", "FLUSHALL"},
     [TORC_LOAD_OP_DELETE_KEYS] = {"delete-keys", "DEL of each hash"},
 };
@@ -112,7 +105,8 @@ static struct torc_bytes value_at(struct torc_load_ops *ops, size_t item,
 static struct torc_load_request request_of(const struct torc_load_ops *ops,
                                            enum torc_load_verb verb, size_t n_words)
 {
-    return (struct torc_load_request){verb, n_words, ops->scratch.words};
+    return (struct torc_load_request){
+        .verb = verb, .n_words = n_words, .words = ops->scratch.words};
 }
 
 /* A command that names a hash only. */

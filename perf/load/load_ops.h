@@ -64,7 +64,6 @@ struct torc_load_spec {
 
 /* What is to be known about a request when its reply comes. */
 struct torc_load_flight {
-    uint64_t sent_ticks;
     struct torc_shape_cell cell; /* the first field it names */
     int64_t expected;            /* an integer reply */
     uint32_t count;              /* elements of an array reply */
@@ -101,7 +100,8 @@ uint64_t torc_load_ops_limit(const struct torc_load_ops *ops) TORC_MUST_USE;
 uint64_t torc_load_ops_period(const struct torc_load_ops *ops) TORC_MUST_USE;
 
 /* Make request n < limit, calls with n, n + 1, n + 2 and so on. What *out_request borrows lives
- * until the next call. Sets all of *out_flight but sent_ticks. */
+ * until the next call. Where the stream has a period, any n may be asked for
+ * again. */
 void torc_load_ops_make(struct torc_load_ops *ops, uint64_t n, struct torc_load_flight *out_flight,
                         struct torc_load_request *out_request);
 

@@ -43,6 +43,7 @@ struct torc_load_request {
     enum torc_load_verb verb;
     size_t n_words;                 /* arguments: key, then fields, or fields and values in turns */
     const struct torc_bytes *words; /* borrowed for the time of the call */
+    struct torc_bytes wire;         /* len > 0: the same, encoded by torc_load_road_encode() */
 };
 
 enum torc_load_kind {
@@ -78,6 +79,8 @@ enum torc_load_effort {
 struct torc_load_road;
 
 struct torc_load_road_ops {
+    size_t (*bound)(const struct torc_load_request *request); /* NULL: nothing to encode */
+    size_t (*encode)(const struct torc_load_request *request, uint8_t *out);
     int (*submit)(struct torc_load_road *road, const struct torc_load_request *request);
     int (*flush)(struct torc_load_road *road);
     int (*collect)(struct torc_load_road *road, enum torc_load_effort effort,
@@ -117,6 +120,22 @@ int torc_load_road_open_ring(const char *path, const struct torc_load_road_optio
 int torc_load_road_open_socket(const char *address, const struct torc_load_road_options *options,
                                struct torc_load_road **out_road,
                                char error[TORC_LOAD_ERROR_BYTES]) TORC_MUST_USE;
+
+/* Bytes that a request needs at most when it is encoded beforehand; 0: this road takes words only.
+ */
+static inline size_t torc_load_road_bound(const struct torc_load_road *road,
+                                          const struct torc_load_request *request)
+{
+    return road->ops->bound != NULL ? road->ops->bound(request) : 0;
+}
+
+/* Encode beforehand, where the bound is not 0 and `out` has room for it: the number of bytes. With
+ * them as request->wire, words are not looked at any more. */
+static inline size_t torc_load_road_encode(const struct torc_load_road *road,
+                                           const struct torc_load_request *request, uint8_t *out)
+{
+    return road->ops->encode(request, out);
+}
 
 /* Take a request; its bytes are copied. 0; -EAGAIN no room now, collect a reply first; -EINVAL the
  * client library itself refuses it, the text is as the server's would be. On these nothing was

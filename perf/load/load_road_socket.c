@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "perf/load/load_road.h"
+#include "perf/load/resp_encode.h"
 #include "perf/load/resp_inplace.h"
 #include "tools/numbers.h"
 
@@ -21,7 +22,6 @@
 #define OUT_BYTES_FIRST 262144u
 #define FLUSH_BYTES     131072u /* so many encoded bytes leave at once, and cannot pile up */
 #define OUT_BYTES_FULL  4194304u
-#define HEAD_BYTES      32u /* of a request, and of each word, beside the word itself */
 #define LOOKS_PER_CLOCK 64u
 
 struct resp {
@@ -100,34 +100,6 @@ static int reserve_out(struct resp *resp, size_t n)
     return 0;
 }
 
-/* A mark, a number, CR LF. */
-static uint8_t *put_head(uint8_t *at, uint8_t mark, size_t n)
-{
-    uint8_t digits[20];
-    size_t len = 0;
-    do {
-        digits[len++] = (uint8_t)('0' + n % 10);
-        n /= 10;
-    } while (n > 0);
-    *at++ = mark;
-    while (len > 0) {
-        *at++ = digits[--len];
-    }
-    *at++ = '\r';
-    *at++ = '\n';
-    return at;
-}
-
-static uint8_t *put_word(uint8_t *at, const void *bytes, size_t len)
-{
-    at = put_head(at, '$', len);
-    memcpy(at, bytes, len);
-    at += len;
-    *at++ = '\r';
-    *at++ = '\n';
-    return at;
-}
-
 static int socket_submit(struct torc_load_road *road, const struct torc_load_request *request)
 {
     struct resp *resp = of(road);
@@ -135,21 +107,17 @@ static int socket_submit(struct torc_load_road *road, const struct torc_load_req
     if (resp->out_end - resp->out_start >= OUT_BYTES_FULL) {
         return -EAGAIN;
     }
-    size_t need = (2 + request->n_words) * HEAD_BYTES;
-    for (size_t i = 0; i < request->n_words; i++) {
-        need += request->words[i].len;
-    }
-    int rc = reserve_out(resp, need);
+    bool is_encoded = request->wire.len > 0;
+    int rc = reserve_out(resp, is_encoded ? request->wire.len : torc_resp_encode_bound(request));
     if (rc != 0) {
         return rc;
     }
-    const char *name = torc_load_verb_name(request->verb);
-    uint8_t *at = put_head(resp->out + resp->out_end, '*', 1 + request->n_words);
-    at = put_word(at, name, strlen(name));
-    for (size_t i = 0; i < request->n_words; i++) {
-        at = put_word(at, request->words[i].data, request->words[i].len);
+    if (is_encoded) {
+        memcpy(resp->out + resp->out_end, request->wire.data, request->wire.len);
+        resp->out_end += request->wire.len;
+    } else {
+        resp->out_end += torc_resp_encode(request, resp->out + resp->out_end);
     }
-    resp->out_end = (size_t)(at - resp->out);
     return resp->out_end - resp->out_start >= FLUSH_BYTES ? send_some(resp) : 0;
 }
 
@@ -355,6 +323,8 @@ int torc_load_road_open_socket(const char *address, const struct torc_load_road_
                                struct torc_load_road **out_road, char error[TORC_LOAD_ERROR_BYTES])
 {
     static const struct torc_load_road_ops ops = {
+        .bound = torc_resp_encode_bound,
+        .encode = torc_resp_encode,
         .submit = socket_submit,
         .flush = socket_flush,
         .collect = socket_collect,

@@ -6,9 +6,16 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "perf/load/load_ahead.h"
+
+#define AHEAD_BYTES_MAX (256u * TORC_MIB)
+#define NS_EACH_LEAST   100u
+
 /* A part of the stream: warm-up, timed part or winding up. */
 struct part {
+    uint64_t first; /* number of its first request in the stream */
     uint64_t requests;
+    const struct torc_load_ahead *ahead; /* the first of them, made beforehand */
     bool is_timed;
     uint64_t end_ticks;   /* nothing is sent from here on; UINT64_MAX: no limit */
     uint64_t start_ticks; /* open loop: when request 0 is due */
@@ -21,20 +28,19 @@ struct run {
     const struct torc_clock *clock;
     const struct torc_load_run_options *options;
     struct torc_load_outcome *outcome;
-    uint64_t next; /* number in the stream */
 
-    /* Requests under way: [done, sent) of the part, in a ring. [left, sent) are not sent yet,
-     * where requests leave in batches. */
+    /* Requests under way: [done, sent) of the part. [left, sent) are not sent yet, where requests
+     * leave in batches. Those that were not made beforehand lie in a ring. */
     struct torc_load_flight *flights;
+    uint64_t *sent_ticks;
     uint64_t mask;
     uint64_t sent;
     uint64_t left;
     uint64_t done;
 
-    /* Made, but the road had no room yet. */
+    /* Request `sent` was made, but the road had no room yet. */
     bool is_pending;
-    struct torc_load_flight pending;
-    struct torc_load_request request;
+    struct torc_load_request pending;
 };
 
 static uint64_t cpu_ns(void)
@@ -84,29 +90,37 @@ static int lose(struct run *run, int rc)
 
 /* --- sending --- */
 
+/* The next request, made beforehand or now. */
+static const struct torc_load_request *next_request(struct run *run, const struct part *part)
+{
+    if (run->sent < part->ahead->n) {
+        return &part->ahead->requests[run->sent];
+    }
+    if (!run->is_pending) {
+        torc_load_ops_make(run->ops, part->first + run->sent, &run->flights[run->sent & run->mask],
+                           &run->pending);
+        run->is_pending = true;
+    }
+    return &run->pending;
+}
+
 /* Submit the next request. 0; -EAGAIN no room; else the run is over. */
 static int send_next(struct run *run, const struct part *part)
 {
-    if (!run->is_pending) {
-        torc_load_ops_make(run->ops, run->next, &run->pending, &run->request);
-        run->next++;
-        run->is_pending = true;
-    }
+    const struct torc_load_request *request = next_request(run, part);
     uint64_t now = 0;
     if (is_open_loop(part)) {
         now = due_ticks(part, run->sent);
     } else if (!run->road->is_batched) {
         now = torc_clock_ticks(run->clock);
     }
-    int rc = torc_load_road_submit(run->road, &run->request);
+    int rc = torc_load_road_submit(run->road, request);
     if (TORC_UNLIKELY(rc != 0)) {
         /* With nothing under way no reply can make room. */
         bool waits = rc == -EAGAIN && run->sent != run->done;
         return waits ? rc : lose(run, rc == -EAGAIN ? -EINVAL : rc);
     }
-    struct torc_load_flight *flight = &run->flights[run->sent++ & run->mask];
-    *flight = run->pending;
-    flight->sent_ticks = now;
+    run->sent_ticks[run->sent++ & run->mask] = now;
     run->is_pending = false;
     return 0;
 }
@@ -120,7 +134,7 @@ static int let_go(struct run *run, const struct part *part)
     if (run->left < run->sent && !is_open_loop(part)) {
         uint64_t now = torc_clock_ticks(run->clock);
         for (; run->left < run->sent; run->left++) {
-            run->flights[run->left & run->mask].sent_ticks = now;
+            run->sent_ticks[run->left & run->mask] = now;
         }
     }
     run->left = run->sent;
@@ -135,7 +149,9 @@ static bool take_reply(struct run *run, const struct part *part,
                        const struct torc_load_reply *reply)
 {
     struct torc_load_outcome *outcome = run->outcome;
-    const struct torc_load_flight *flight = &run->flights[run->done++ & run->mask];
+    uint64_t at = run->done++;
+    const struct torc_load_flight *flight =
+        at < part->ahead->n ? &part->ahead->flights[at] : &run->flights[at & run->mask];
     char text[TORC_LOAD_TEXT_BYTES];
     outcome->checked++;
     if (TORC_UNLIKELY(!torc_load_ops_check(run->ops, run->road, flight, reply, text))) {
@@ -149,11 +165,10 @@ static bool take_reply(struct run *run, const struct part *part,
         outcome->end = TORC_LOAD_WRONG;
     }
     if (part->is_timed) {
-        /* Ticks of two cores may be apart by a few. */
+        /* Rounding of the due time may put it behind the reply by a tick. */
+        uint64_t sent = run->sent_ticks[at & run->mask];
         uint64_t read = run->road->read_ticks;
-        uint64_t ns =
-            read > flight->sent_ticks ? torc_clock_ns(run->clock, read - flight->sent_ticks) : 0;
-        torc_histogram_add(&outcome->all, ns);
+        uint64_t ns = read > sent ? torc_clock_ns(run->clock, read - sent) : 0;
         torc_histogram_add(&outcome->kinds[flight->kind], ns);
         outcome->requests++;
     }
@@ -274,6 +289,7 @@ static void run_open(struct run *run, struct part *part)
 static bool run_part(struct run *run, struct part *part)
 {
     run->sent = run->left = run->done = 0;
+    run->is_pending = false;
     part->start_ticks = torc_clock_ticks(run->clock);
     if (part->end_ticks != UINT64_MAX) {
         part->end_ticks += part->start_ticks;
@@ -294,6 +310,49 @@ static bool run_part(struct run *run, struct part *part)
                : false;
 }
 
+/* Run the parts one after another, as long as all goes well. */
+static int run_parts(struct run *run, const struct torc_load_run_options *options)
+{
+    static const struct torc_load_ahead none = {0};
+    struct part warm = {.first = options->first,
+                        .requests = options->warm,
+                        .ahead = &none,
+                        .end_ticks = UINT64_MAX};
+    if (!run_part(run, &warm)) {
+        return 0;
+    }
+    struct torc_load_ahead ahead;
+    uint64_t first = options->first + options->warm;
+    /* More than any server answers in the time there is are not needed. */
+    uint64_t count = torc_min_u64(options->requests, options->ns / NS_EACH_LEAST + 1);
+    int rc = torc_load_ahead_make(run->ops, run->road, first, count, AHEAD_BYTES_MAX, &ahead);
+    if (rc != 0) {
+        return rc;
+    }
+    run->outcome->made_ahead = ahead.n;
+    struct part timed = {
+        .first = first,
+        .requests = options->requests,
+        .ahead = &ahead,
+        .is_timed = true,
+        .end_ticks = options->ns == UINT64_MAX ? UINT64_MAX
+                                               : torc_clock_ticks_of_ns(run->clock, options->ns),
+        .ticks_each = options->rate > 0 ? (double)run->clock->ticks_per_second / options->rate : 0,
+    };
+    if (run_part(run, &timed)) {
+        /* Blocks are counted from request 0 of the stream. */
+        uint64_t at = first + run->sent;
+        uint64_t period = torc_load_ops_period(run->ops);
+        struct part rest = {.first = at,
+                            .requests = (period - at % period) % period,
+                            .ahead = &none,
+                            .end_ticks = UINT64_MAX};
+        (void)run_part(run, &rest);
+    }
+    torc_load_ahead_fini(&ahead);
+    return 0;
+}
+
 int torc_load_run(struct torc_load_ops *ops, struct torc_load_road *road,
                   const struct torc_clock *clock, const struct torc_load_run_options *options,
                   struct torc_load_outcome *out_outcome)
@@ -305,30 +364,19 @@ int torc_load_run(struct torc_load_ops *ops, struct torc_load_road *road,
         .clock = clock,
         .options = options,
         .outcome = out_outcome,
-        .next = options->first,
         .flights = calloc(size, sizeof *run.flights),
+        .sent_ticks = calloc(size, sizeof *run.sent_ticks),
         .mask = size - 1,
     };
-    if (run.flights == NULL) {
-        return -ENOMEM;
+    int rc = -ENOMEM;
+    if (run.flights != NULL && run.sent_ticks != NULL) {
+        *out_outcome = (struct torc_load_outcome){.end = TORC_LOAD_RIGHT};
+        rc = run_parts(&run, options);
     }
-    *out_outcome = (struct torc_load_outcome){.end = TORC_LOAD_RIGHT};
-    struct part warm = {.requests = options->warm, .end_ticks = UINT64_MAX};
-    struct part timed = {
-        .requests = options->requests,
-        .is_timed = true,
-        .end_ticks =
-            options->ns == UINT64_MAX ? UINT64_MAX : torc_clock_ticks_of_ns(clock, options->ns),
-        .ticks_each = options->rate > 0 ? (double)clock->ticks_per_second / options->rate : 0,
-    };
-    if (run_part(&run, &warm) && run_part(&run, &timed)) {
-        /* Blocks are counted from request 0 of the stream; one that was made and could not be
-         * sent is sent here. */
-        uint64_t at = run.next - (run.is_pending ? 1 : 0);
-        uint64_t period = torc_load_ops_period(ops);
-        struct part rest = {.requests = (period - at % period) % period, .end_ticks = UINT64_MAX};
-        (void)run_part(&run, &rest);
+    for (unsigned kind = 0; rc == 0 && kind < TORC_LOAD_MIXED_KINDS; kind++) {
+        torc_histogram_merge(&out_outcome->all, &out_outcome->kinds[kind]);
     }
     free(run.flights);
-    return 0;
+    free(run.sent_ticks);
+    return rc;
 }

@@ -34,8 +34,9 @@ enum torc_load_end {
 
 struct torc_load_outcome {
     enum torc_load_end end;
-    uint64_t requests; /* timed, with a reply */
-    uint64_t checked;  /* replies looked at, timed or not */
+    uint64_t requests;   /* timed, with a reply */
+    uint64_t made_ahead; /* timed requests that were made before the clock ran */
+    uint64_t checked;    /* replies looked at, timed or not */
     uint64_t wrong;
     uint64_t errors;
     uint64_t ns;                          /* from the first timed request to the last timed reply */

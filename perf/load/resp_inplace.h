@@ -13,8 +13,8 @@
 
 #include "perf/load/load_road.h"
 
-#define TORC_RESP_REPLY_BYTES_MAX (1024u * 1024 * 1024)
-#define TORC_RESP_ITEMS_MAX       (16u * 1024 * 1024)
+#define TORC_RESP_REPLY_BYTES_MAX 1073741824
+#define TORC_RESP_ITEMS_MAX       16777216
 
 /* An element of an array: where it starts behind the start of the reply. */
 struct torc_resp_item {

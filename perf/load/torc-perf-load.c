@@ -61,6 +61,7 @@ static void print_answer(struct torc_json_line *line, const struct torc_load_arg
     bool is_right = outcome->end == TORC_LOAD_RIGHT;
     double seconds = (double)outcome->ns / 1e9;
     torc_json_line_count(line, "requests", outcome->requests);
+    torc_json_line_count(line, "made_ahead", torc_min_u64(outcome->made_ahead, outcome->requests));
     torc_json_line_number(line, "seconds", seconds, 6);
     torc_json_line_number(line, "cpu_seconds", (double)outcome->cpu_ns / 1e9, 6);
     if (is_right && outcome->ns > 0) {

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # torc-cli, the examples and the client's tests against a real torcd.
-# usage: client.sh TORCD TORC_CLI TEST_CALLS TEST_PIPELINE QUOTES FEATURE_FETCH HASH_CALLS
+# usage: client.sh TORCD TORC_CLI TEST_CALLS TEST_PIPELINE QUOTES FEATURE_FETCH HASH_CALLS TEST_LOANS
+#                  RANKING PRESENCE
 set -u
-torcd=$1 cli=$2 test_calls=$3 test_pipeline=$4 quotes=$5 feature_fetch=$6 hash_calls=$7
+torcd=$1 cli=$2 test_calls=$3 test_pipeline=$4 quotes=$5 feature_fetch=$6 hash_calls=$7 test_loans=$8
+shift 8
+ranking=$1 presence=$2
 
 folder=$(mktemp -d)
 socket=$folder/torc.sock
@@ -41,19 +44,22 @@ expect 1 - PING </dev/null
 grep -q "torc-cli: cannot attach to $socket: nobody listens there" "$folder/stderr" ||
     fail "the message without a server"
 
-# --- the server, until it says that it is ready ---
+# Start the server, and wait until it says that it is ready.
 mkfifo "$folder/log"
-"$torcd" --control-socket "$socket" --port 0 >"$folder/log" 2>&1 &
-server=$!
-exec 3<"$folder/log"
-ready=no
-while read -r line <&3; do
-    case $line in
-    *ready*) ready=yes; break ;;
-    esac
-done
-cat <&3 >"$folder/server-log" &
-[ $ready = yes ] || { fail "torcd does not start"; exit 1; }
+start_server() {
+    "$torcd" --control-socket "$socket" --port 0 >"$folder/log" 2>&1 &
+    server=$!
+    exec 3<"$folder/log"
+    ready=no
+    while read -r line <&3; do
+        case $line in
+        *ready*) ready=yes; break ;;
+        esac
+    done
+    cat <&3 >>"$folder/server-log" &
+    [ $ready = yes ] || { fail "torcd does not start"; exit 1; }
+}
+start_server
 
 # --- one command ---
 expect 0 "PONG" PING </dev/null
@@ -116,6 +122,43 @@ grep -q "^EURUSD  1\.08" "$folder/quotes" || fail "the quote of EURUSD"
 "$feature_fetch" "$socket" >"$folder/features" || fail "feature_fetch"
 grep -q "20 features of 512 entities .* 12 entities unknown" "$folder/features" || fail "features"
 grep -q "^user 42, feature_07: 42.07$" "$folder/features" || fail "the feature of user 42"
+
+TORC_TEST_SOCKET=$socket "$test_loans" || fail "loans"
+"$cli" -c "$socket" HSET player:dan points many >/dev/null </dev/null
+"$ranking" "$socket" >"$folder/ranking" 2>"$folder/stderr" <<'LINES' && fail "wrong lines end with 1"
+ada 30
+bob 12
+cyd 7
+bob 25
+eve x
+
+dan 1
+LINES
+grep -q "^1\. player:bob: 37 points, 1 fields$" "$folder/ranking" || fail "the best player"
+grep -q "^5 players, 3 lines refused$" "$folder/ranking" || fail "players and refused lines"
+grep -q "^line 5: ERR value is not an integer" "$folder/stderr" || fail "a line refused before it is sent"
+grep -q "^line 6: not \"player points\"" "$folder/stderr" || fail "an empty line"
+grep -q "^line 7: ERR hash value is not an integer" "$folder/stderr" || fail "a line refused by the server"
+
+# --- a program that survives a restart of the server ---
+mkfifo "$folder/beats"
+"$presence" "$socket" svc 3 2 >"$folder/beats" 2>"$folder/presence-errors" &
+service=$!
+exec 5<"$folder/beats"
+read -r first <&5
+kill -9 "$server"
+wait "$server" 2>/dev/null
+start_server
+read -r second <&5
+read -r last <&5
+exec 5<&-
+wait "$service" || { fail "presence ends well"; cat "$folder/presence-errors"; }
+case $first in "registered with run "*) ;; *) fail "the first registration: $first" ;; esac
+case $second in "registered with run "*) ;; *) fail "the second registration: $second" ;; esac
+[ "$first" != "$second" ] || fail "the second run of the server is another one"
+[ "$last" = "3 beats" ] || fail "beats after the restart: $last"
+expect 0 "3" HGET presence:svc beats </dev/null
+grep -q "^TORC_EPIPE: the server is gone" "$folder/presence-errors" || fail "the death is noticed"
 
 # --- the server dies under a session ---
 mkfifo "$folder/commands"

@@ -14,6 +14,8 @@ import time
 
 # Only ends a test that would hang: generous, because sanitizers and busy machines are slow.
 DEADLINE_S = 60.0
+# Less than a pipe or a socket holds by default.
+PIPELINE_BYTES = 32 * 1024
 
 
 def parse_arguments():
@@ -61,26 +63,29 @@ class Stream:
     def __init__(self, read, write):
         self._read = read
         self.write = write
-        self._buffer = b""
+        self._buffer, self._at = b"", 0  # what is in front of _at was read
 
     def _fill(self):
         data = self._read()
         if not data:
             raise EOFError
-        self._buffer += data
+        self._buffer, self._at = self._buffer[self._at :] + data, 0
 
     def _line(self):
-        while b"\r\n" not in self._buffer:
+        while True:
+            end = self._buffer.find(b"\r\n", self._at)
+            if end >= 0:
+                line, self._at = self._buffer[self._at : end], end + 2
+                return line
             self._fill()
-        line, self._buffer = self._buffer.split(b"\r\n", 1)
-        return line
 
     def _bytes(self, n):
-        while len(self._buffer) < n + 2:
+        while len(self._buffer) - self._at < n + 2:
             self._fill()
-        data, end = self._buffer[:n], self._buffer[n : n + 2]
+        data = self._buffer[self._at : self._at + n]
+        end = self._buffer[self._at + n : self._at + n + 2]
         assert end == b"\r\n", end
-        self._buffer = self._buffer[n + 2 :]
+        self._at += n + 2
         return data
 
     def read(self):
@@ -110,6 +115,20 @@ class Stream:
     def call(self, *words):
         self.write(encode(*words))
         return self.read()
+
+    def pipeline(self, commands):
+        """The replies of all commands. So few are on their way that neither side can block."""
+        replies, waiting, n_bytes = [], 0, 0
+        for words in commands:
+            request = encode(*words)
+            if waiting and n_bytes + len(request) > PIPELINE_BYTES:
+                replies.extend(self.read() for _ in range(waiting))
+                waiting = n_bytes = 0
+            self.write(request)
+            waiting += 1
+            n_bytes += len(request)
+        replies.extend(self.read() for _ in range(waiting))
+        return replies
 
 
 def encode(*words):
@@ -234,6 +253,38 @@ class Server:
         with open("/proc/%d/stat" % self.process.pid) as f:
             fields = f.read().rsplit(")", 1)[1].split()
         return int(fields[11]) + int(fields[12])
+
+
+class Redis:
+    """A redis-server to compare with; the test is skipped where there is none."""
+
+    def __init__(self, folder, *options):
+        program = shutil.which("redis-server")
+        if program is None:
+            skip("no redis-server to compare with")
+        self.path = os.path.join(folder, "redis.sock")
+        command = [program, "--port", "0", "--unixsocket", self.path, "--save", ""]
+        self.process = subprocess.Popen(
+            command + ["--dir", folder, *map(str, options)], stdout=subprocess.DEVNULL
+        )
+        wait_until(self._answers, "redis-server")
+
+    def _answers(self):
+        try:
+            Connection(self.path).close()
+            return True
+        except OSError:
+            return False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def connect(self, protocol=2):
+        return Connection(self.path, protocol)
 
 
 def run_tests(tests):

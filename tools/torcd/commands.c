@@ -137,7 +137,8 @@ bool torc_word_is(struct torc_slice word, const char *what)
     return word.len == strlen(what) && strncasecmp((const char *)word.data, what, word.len) == 0;
 }
 
-bool torc_word_cursor(struct torc_slice word, uint64_t *out_value)
+/* Digits only, up to 2^64 - 1. */
+static bool take_digits(struct torc_slice word, uint64_t *out_value)
 {
     uint64_t value = 0;
     if (word.len == 0) {
@@ -154,12 +155,25 @@ bool torc_word_cursor(struct torc_slice word, uint64_t *out_value)
     return true;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+bool torc_word_cursor(struct torc_slice word, uint64_t *out_value)
+{
+    while (word.len != 0 && is_blank((char)word.data[0])) {
+        word = torc_slice_of(word.data + 1, word.len - 1);
+    }
+    return take_digits(word, out_value);
+}
+
 bool torc_word_integer(struct torc_slice word, int64_t *out_value)
 {
     bool negative = word.len != 0 && word.data[0] == '-';
     struct torc_slice digits = torc_slice_of(word.data + negative, word.len - negative);
     uint64_t magnitude;
-    if (!torc_word_cursor(digits, &magnitude) || (digits.data[0] == '0' && word.len > 1) ||
+    if (!take_digits(digits, &magnitude) || (digits.data[0] == '0' && word.len > 1) ||
         magnitude > (uint64_t)INT64_MAX + negative) {
         return false;
     }

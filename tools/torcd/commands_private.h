@@ -59,7 +59,7 @@ bool torc_word_is(struct torc_slice word, const char *what);
 /* A 64-bit decimal in canonical form: no plus, no leading zeros, no blanks. */
 bool torc_word_integer(struct torc_slice word, int64_t *out_value);
 
-/* Digits only, up to 2^64 - 1: a cursor. */
+/* A cursor: digits, up to 2^64 - 1. As in Redis, blanks may stand in front. */
 bool torc_word_cursor(struct torc_slice word, uint64_t *out_value);
 
 /* Answer with what a negative errno of the hash layer stands for. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libtorc: hashes in a torc server on the same host, over shared memory.
+ * libtorc: hashes in a torc server on the same host, over shared memory. Also as torc_client(3).
  *
  *   struct torc *torc;
  *   const char *why;
@@ -11,25 +11,34 @@
  *   torc_close(torc);
  *
  * Threads. One handle is one session and belongs to the thread that opened it: any function called
- * by another thread, or in a child of fork(), gives TORC_EINVAL. Open one handle per thread. A
- * child closes the parent's handles with torc_close(), which then leaves the session alone.
+ * with it by another thread, or in a child of fork(), gives TORC_EINVAL (functions without an error
+ * code: 0, "" or nothing). Open one handle per thread, and close it before the thread ends: a later
+ * thread may be taken for it. A child closes the parent's handles with torc_close(), which then
+ * leaves the session alone. A handle is not to be used after torc_close();
+ * where the library was built with assertions, that gives TORC_EINVAL too, and closing a handle
+ * twice, or by another thread, aborts.
  *
  * Bytes. Lengths are bytes; keys, fields and values may hold any byte and are borrowed for the time
- * of the call. What comes back is borrowed from the handle and good until the next call on it that
- * says so.
+ * of the call. What comes back is borrowed from the handle, and good until its next synchronous
+ * call or collect, whatever comes of that; torc_borrow() keeps it longer. Values up to 16 KiB
+ * (a quarter of the reply area) may lie in memory that the server can write: lengths and positions
+ * were validated once and are private, so nothing leaves the reply, but a faulty server could
+ * change the bytes. torc_borrow() and your own copy are private.
  *
  * Errors. Functions return 0 or a count, else a negative code of enum torc_error; then outputs are
- * untouched, and torc_error_text() says more. A request that is refused (TORC_EINVAL, TORC_EAGAIN,
- * TORC_ENOMEM or TORC_EMSGSIZE before it was sent; TORC_EWRONGTYPE, TORC_EOOM, TORC_EREPLY by the
- * server) has changed nothing. A write that timed out, or was in flight when the server died, has
- * an unknown outcome: TORC_ETIMEDOUT, TORC_EPIPE. The library never repeats it.
+ * untouched, and torc_error_text() says more. "Errors:" lists the codes of each function. A request
+ * that is refused (TORC_EINVAL, TORC_EAGAIN, TORC_ENOMEM or TORC_EMSGSIZE before it was sent;
+ * TORC_EWRONGTYPE, TORC_EOOM, TORC_EREPLY by the server) has changed nothing. A write that timed
+ * out, or was in flight when the server died, has an unknown outcome: TORC_ETIMEDOUT, TORC_EPIPE,
+ * TORC_EBADMSG. The library never repeats it.
  *
  * Deadlines are durations in nanoseconds. A call that times out leaves the handle usable: its reply
  * is dropped when it comes. Later calls wait behind it, and when as many as there are slots are
  * still owed, TORC_EAGAIN.
  *
- * Cost. No call allocates, but to remember a request or reply with more items than any before. A
- * call is one message there and one back; no system call while the server polls.
+ * Cost. No call allocates, but to remember a request or reply with more items than any before, or
+ * one longer than a quarter of its area. A call is one message there and one back; no system call
+ * while the server polls.
  */
 #ifndef TORC_TORC_H
 #define TORC_TORC_H
@@ -42,6 +51,7 @@
 extern "C" {
 #endif
 
+/* Leaves the library; everything else does not. */
 #define TORC_API __attribute__((visibility("default")))
 
 /* Pinned values: part of the ABI. */
@@ -49,10 +59,10 @@ enum torc_error {
     TORC_OK = 0,
     TORC_EINVAL = -1, /* caller's mistake: NULL, no fields, a handle of another thread or process,
                          unknown command, a synchronous call while results are outstanding */
-    TORC_ENOMEM = -2,
-    TORC_ENOENT = -3,      /* nobody listens on the control socket; or nothing outstanding */
-    TORC_EPIPE = -4,       /* server gone: torc_reattach() */
-    TORC_EPROTO = -5,      /* versions do not match */
+    TORC_ENOMEM = -2, /* no memory in this process; the handle goes on */
+    TORC_ENOENT = -3, /* nobody listens on the control socket; or nothing outstanding */
+    TORC_EPIPE = -4,  /* server gone: torc_reattach() */
+    TORC_EPROTO = -5, /* versions of library and server do not match */
     TORC_ETIMEDOUT = -6,   /* deadline passed */
     TORC_EAGAIN = -7,      /* pipeline full: collect first; or torc_try_collect(): not there yet */
     TORC_EMSGSIZE = -8,    /* request or reply above the session's cap; nothing was changed */
@@ -60,7 +70,7 @@ enum torc_error {
     TORC_EWRONGTYPE = -10, /* the key holds another type */
     TORC_EOOM = -11,       /* the server is at maxmemory; nothing was changed */
     TORC_EREPLY = -12,     /* any other error reply; torc_error_text() has Redis's text */
-    TORC_ENOSPC = -13,     /* refused: quota of sessions or memory */
+    TORC_ENOSPC = -13,     /* refused: quota of sessions or memory; too many loans */
 };
 
 struct torc;
@@ -70,12 +80,13 @@ struct torc_bytes {
     size_t len;
 };
 
-/* The bytes of a C string without its terminator; of any memory. Borrowed. */
+/* The bytes of a C string without its terminator. Borrowed: `text` must outlive the use. */
 static inline struct torc_bytes torc_str(const char *text)
 {
     struct torc_bytes bytes = {text, strlen(text)};
     return bytes;
 }
+/* Any `len` bytes of memory. Borrowed. */
 static inline struct torc_bytes torc_mem(const void *data, size_t len)
 {
     struct torc_bytes bytes = {data, len};
@@ -106,128 +117,177 @@ struct torc_options {
     uint64_t reserved[4];   /* 0 */
 };
 
-/* Attach to a server. `options` may be NULL; it is copied. On failure *out_error_text (may be NULL)
- * is a text for a person, static or of this thread, good until this thread calls torc_open() again.
- * TORC_EINVAL, TORC_ENOMEM; TORC_ENOENT nobody listens; TORC_EPROTO; TORC_EPIPE the server went
- * away meanwhile; TORC_ENOSPC refused for a quota; TORC_EBADMSG; TORC_ETIMEDOUT. About 1 ms. */
+/* Attach to a server. `options` may be NULL; it is copied. *out_torc is a handle of this thread, to
+ * be closed with torc_close(). On failure *out_error_text (may be NULL) is a text for a person,
+ * static or of this thread, good until this thread calls torc_open() again. Any thread. About 1 ms;
+ * 2 s at most.
+ * Errors: TORC_EINVAL out_torc is NULL, or options that cannot be, or the server refuses a wish;
+ * TORC_ENOMEM here or there; TORC_ENOENT nobody listens; TORC_EPROTO another version; TORC_EPIPE
+ * the server went away meanwhile; TORC_ENOSPC refused for a quota; TORC_EBADMSG what answers is no
+ * torc server; TORC_ETIMEDOUT no answer within 2 s. */
 TORC_API int torc_open(const struct torc_options *options, struct torc **out_torc,
                        const char **out_error_text);
 
-/* Detach and free everything; NULL is fine. What was borrowed dies. In a child of fork(), frees the
- * memory of the handle only: the session stays the parent's. Not from another thread. */
+/* Detach and free everything; NULL is fine. What was borrowed dies, loans too. Results outstanding
+ * are dropped: writes among them are executed or not. In a child of fork(), frees the memory of the
+ * handle only: the session stays the parent's. By another thread it does nothing (or aborts, see
+ * "Threads"). Does not wait for the server. */
 TORC_API void torc_close(struct torc *torc);
 
 /* After TORC_EPIPE or TORC_EBADMSG: attach again with the options of torc_open(). Works at any
- * time. Results outstanding are forgotten: writes among them have an unknown outcome. Errors as
- * torc_open(): then the handle stays without a session and calls give TORC_EPIPE; try again
- * later. */
+ * time, and drops a session that is in order. Results outstanding are forgotten: writes among them
+ * have an unknown outcome. Loans stay, other borrowed bytes die. Compare torc_epoch() before and
+ * after: another one means another run of the server, and other data. On failure the handle stays
+ * without a session, calls give TORC_EPIPE, and it can be tried again. Costs as torc_open(), and is
+ * not to be called in a loop without a pause.
+ * Errors: TORC_EINVAL not this thread's handle, or the server refuses a wish of the options now;
+ * TORC_ENOMEM; TORC_ENOENT nobody listens (yet); TORC_EPROTO; TORC_EPIPE; TORC_ENOSPC;
+ * TORC_EBADMSG; TORC_ETIMEDOUT: as torc_open(). */
 TORC_API int torc_reattach(struct torc *torc);
 
-/* Changes when the server was started anew, which means with other data unless it restored them.
- * 0 for NULL. */
+/* A number of this run of the server. Another one after torc_reattach() means that the server was
+ * started anew, with other data unless somebody restored them. 0 without a session. No error; does
+ * not ask the server. */
 TORC_API uint64_t torc_epoch(const struct torc *torc);
 
 /* Requests that may be outstanding: `slots` in force. 0 without a session. */
 TORC_API size_t torc_slots(const struct torc *torc);
 
-/* Why the last call that failed did; "" if none did. Good until the next call that fails. */
+/* Why the last call that failed did, for a person; "" if none did. Error replies have Redis's text,
+ * cut at 511 bytes. Owned by the handle, good until the next call that fails. */
 TORC_API const char *torc_error_text(const struct torc *torc);
 
-/* "TORC_EPIPE"; "TORC_OK" for 0 and counts; "unknown error" for other numbers. Static. */
+/* "TORC_EPIPE"; "TORC_OK" for 0 and counts; "unknown error" for other numbers. Static. Any
+ * thread. */
 TORC_API const char *torc_error_name(int error);
 
-/* Deadline of the calls from here on; 0 = that of torc_open(), UINT64_MAX = none. */
+/* Longest wait of each call from here on, in nanoseconds: also of calls under way in a pipeline
+ * when they are collected. 0 = that of torc_open(), UINT64_MAX = none. The death of the server ends
+ * a wait, within about 50 ms, whatever the deadline. */
 TORC_API void torc_set_deadline(struct torc *torc, uint64_t deadline_ns);
 
-/* "0.1.0": the version of the library in use. Static. */
+/* "0.1.0": the version of the library in use. Static. Any thread. */
 TORC_API const char *torc_version(void);
 
 /* --- one call, one round trip ---
  *
- * All of these: TORC_EINVAL, TORC_ENOMEM, TORC_EPIPE, TORC_ETIMEDOUT, TORC_EAGAIN (late replies
- * fill the session), TORC_EMSGSIZE, TORC_EBADMSG, TORC_EREPLY; those with a key TORC_EWRONGTYPE;
- * those that add TORC_EOOM. Values come back as borrowed bytes, good until the next call on the
- * handle. None may be used while results of a pipeline are outstanding (TORC_EINVAL). */
+ * Each sends one request and waits for its reply, up to the deadline. The name says the Redis
+ * command; semantics are Redis's, but for what is noted. Absent keys read as empty hashes. Values
+ * come back as borrowed bytes, good until the next call on the handle or torc_borrow_values().
+ *
+ * Errors of each call:
+ *   TORC_EINVAL     not this thread's handle; bytes with a length and data NULL; no fields, pairs
+ * or keys where some must be; results of a pipeline outstanding (collect them first) TORC_ENOMEM no
+ * memory to remember the request or the reply TORC_EPIPE      the server is gone, or the handle has
+ * no session; a write in flight has an unknown outcome TORC_ETIMEDOUT  no reply before the
+ * deadline; a write has an unknown outcome TORC_EAGAIN     replies to calls that timed out fill the
+ * session; nothing was sent TORC_EMSGSIZE   request above the session's cap (nothing was sent), or
+ * reply above it (nothing was changed) TORC_EBADMSG    the server's bytes make no sense; so do all
+ * later calls until torc_reattach() TORC_EREPLY     another error reply: the text is Redis's */
 
+/* PING: is the server there? TORC_OK. Errors: each call's. */
 TORC_API int torc_ping(struct torc *torc);
 
-/* 1 the field is new, 0 its value was replaced. */
+/* HSET of one field. 1 the field is new, 0 its value was replaced.
+ * Errors: each call's; TORC_EWRONGTYPE; TORC_EOOM. */
 TORC_API int torc_hset(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
                        struct torc_bytes value);
 
-/* pairs[2 * i] is a field, pairs[2 * i + 1] its value; n_pairs > 0. All or none. Number of fields
- * created. */
+/* HSET of several fields: pairs[2 * i] is a field, pairs[2 * i + 1] its value; n_pairs > 0. All or
+ * none; of a field named twice the last value stays. Number of fields created.
+ * Errors: each call's; TORC_EWRONGTYPE; TORC_EOOM. */
 TORC_API int64_t torc_hset_many(struct torc *torc, struct torc_bytes key,
                                 const struct torc_bytes *pairs, size_t n_pairs);
 
-/* 1 the field was set, 0 it was there and is as it was. */
+/* HSETNX. 1 the field was set, 0 it was there and is as it was.
+ * Errors: each call's; TORC_EWRONGTYPE; TORC_EOOM. */
 TORC_API int torc_hsetnx(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
                          struct torc_bytes value);
 
-/* 1 found, 0 absent (then out_value->data is NULL). */
+/* HGET. 1 found, 0 absent (then out_value->data is NULL). An empty value has data that is not NULL.
+ * Errors: each call's; TORC_EWRONGTYPE. */
 TORC_API int torc_hget(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
                        struct torc_bytes *out_value);
 
-/* n_fields > 0 values; absent ones have data NULL. Number found. */
+/* HMGET. n_fields > 0 values in the order of the fields; absent ones have data NULL. All are of the
+ * same moment. Number found.
+ * Errors: each call's; TORC_EWRONGTYPE. */
 TORC_API int64_t torc_hmget(struct torc *torc, struct torc_bytes key,
                             const struct torc_bytes *fields, size_t n_fields,
                             struct torc_bytes *out_values);
 
-/* Number of fields removed; n_fields > 0. */
+/* HDEL. Number of fields removed; n_fields > 0. The key goes with its last field.
+ * Errors: each call's; TORC_EWRONGTYPE. */
 TORC_API int64_t torc_hdel(struct torc *torc, struct torc_bytes key,
                            const struct torc_bytes *fields, size_t n_fields);
 
-/* Number of fields; 0 if the key is absent. */
+/* HLEN. Number of fields; 0 if the key is absent.
+ * Errors: each call's; TORC_EWRONGTYPE. */
 TORC_API int64_t torc_hlen(struct torc *torc, struct torc_bytes key);
 
-/* 1 or 0. */
+/* HEXISTS. 1 or 0.
+ * Errors: each call's; TORC_EWRONGTYPE. */
 TORC_API int torc_hexists(struct torc *torc, struct torc_bytes key, struct torc_bytes field);
 
-/* Bytes of the field's value; 0 if it is absent. */
+/* HSTRLEN. Bytes of the field's value; 0 if it is absent.
+ * Errors: each call's; TORC_EWRONGTYPE. */
 TORC_API int64_t torc_hstrlen(struct torc *torc, struct torc_bytes key, struct torc_bytes field);
 
-/* Add to the number that the field holds, 0 if it is absent; *out_value is the sum. TORC_OK, or
- * TORC_EREPLY when the field holds no integer of 64 bits or the sum would not be one: then nothing
- * was changed. */
+/* HINCRBY: add to the number that the field holds, 0 if it is absent; *out_value is the sum.
+ * TORC_OK. TORC_EREPLY also when the field holds no integer of 64 bits or the sum would not be one:
+ * then nothing was changed.
+ * Errors: each call's; TORC_EWRONGTYPE; TORC_EOOM. */
 TORC_API int torc_hincrby(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
                           int64_t increment, int64_t *out_value);
 
-/* The same for numbers with a fraction, as decimal text so that they are exact: "0.1", "-2e3". The
- * sum is computed in the server's long double; *out_value is its text, borrowed. TORC_OK, or
- * TORC_EREPLY. */
+/* HINCRBYFLOAT: the same for numbers with a fraction, as decimal text so that they are exact:
+ * "0.1", "-2e3". The sum is computed in the server's long double; *out_value is its text, with 17
+ * digits behind the point at most and no exponent, borrowed. TORC_OK. TORC_EREPLY also when either
+ * is no number.
+ * Errors: each call's; TORC_EWRONGTYPE; TORC_EOOM. */
 TORC_API int torc_hincrbyfloat(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
                                struct torc_bytes increment, struct torc_bytes *out_value);
 
-/* Number of keys removed; n_keys > 0. */
+/* DEL. Number of keys removed; n_keys > 0. Large hashes are freed in steps afterwards.
+ * Errors: each call's. */
 TORC_API int64_t torc_del(struct torc *torc, const struct torc_bytes *keys, size_t n_keys);
 
-/* The same: in torc no delete is slow. For programs written for Redis. */
+/* UNLINK: the same as torc_del(), since no delete is slow. For programs written for Redis.
+ * Errors: each call's. */
 TORC_API int64_t torc_unlink(struct torc *torc, const struct torc_bytes *keys, size_t n_keys);
 
-/* Number of keys that exist, one named twice counts twice; n_keys > 0. */
+/* EXISTS. Number of keys that exist, one named twice counts twice; n_keys > 0.
+ * Errors: each call's. */
 TORC_API int64_t torc_exists(struct torc *torc, const struct torc_bytes *keys, size_t n_keys);
 
-/* The same: no key's age is kept. For programs written for Redis. */
+/* TOUCH: the same as torc_exists(), since no key's age is kept. For programs written for Redis.
+ * Errors: each call's. */
 TORC_API int64_t torc_touch(struct torc *torc, const struct torc_bytes *keys, size_t n_keys);
 
-/* Some key, each equally likely: 1, or 0 if there is none (then out_key->data is NULL). */
+/* RANDOMKEY: some key, each equally likely: 1, or 0 if there is none (then out_key->data is NULL).
+ * Errors: each call's. */
 TORC_API int torc_randomkey(struct torc *torc, struct torc_bytes *out_key);
 
-/* Number of keys in the session's database. */
+/* DBSIZE. Number of keys in the session's database.
+ * Errors: each call's. */
 TORC_API int64_t torc_dbsize(struct torc *torc);
 
-/* Remove all keys of all databases. */
+/* FLUSHALL: remove all keys of all databases, at once; memory is freed in steps. TORC_OK.
+ * Errors: each call's. */
 TORC_API int torc_flushall(struct torc *torc);
 
-/* Remove all keys of the session's database. */
+/* FLUSHDB: remove all keys of the session's database. TORC_OK.
+ * Errors: each call's. */
 TORC_API int torc_flushdb(struct torc *torc);
 
-/* The server's wall clock: microseconds since 1970. */
+/* TIME: the server's wall clock, microseconds since 1970, as one number where Redis has two.
+ * Errors: each call's. */
 TORC_API int64_t torc_time(struct torc *torc);
 
 /* --- replies with several values ---
  *
- * A reply is read through a view that borrows the handle's memory. */
+ * A reply is read through a view that borrows the handle's memory, until the next synchronous call
+ * or collect, or torc_borrow(). */
 enum torc_kind {
     TORC_NIL,
     TORC_OK_REPLY, /* +OK */
@@ -253,75 +313,150 @@ struct torc_result {
 };
 
 /* Element i of an array, map or cursor reply, borrowed like the result. data NULL: nil, or i is not
- * below count. O(1). */
+ * below count, or `result` is NULL. Any thread, as long as what it borrows is good. O(1). */
 TORC_API struct torc_bytes torc_result_at(const struct torc_result *result, size_t i);
 
-/* All fields and values: TORC_MAP, count 0 if the key is absent. */
+/* HGETALL, all fields and values: TORC_MAP, count 0 if the key is absent. No order is promised.
+ * Errors: each call's; TORC_EWRONGTYPE. */
 TORC_API int torc_hgetall(struct torc *torc, struct torc_bytes key, struct torc_result *out_result);
 
-/* All fields, or all values: TORC_ARRAY, in the same order, count 0 if the key is absent. */
+/* HKEYS, all fields: TORC_ARRAY, count 0 if the key is absent.
+ * Errors: each call's; TORC_EWRONGTYPE. */
 TORC_API int torc_hkeys(struct torc *torc, struct torc_bytes key, struct torc_result *out_result);
+
+/* HVALS, all values: TORC_ARRAY, in the order of torc_hkeys() as long as nothing was written in
+ * between; count 0 if the key is absent.
+ * Errors: each call's; TORC_EWRONGTYPE. */
 TORC_API int torc_hvals(struct torc *torc, struct torc_bytes key, struct torc_result *out_result);
 
-/* Fields chosen at random, each equally likely. count >= 0: so many different ones, or all if there
- * are fewer; count < 0: -count picks, the same field perhaps several times. TORC_ARRAY; with_values
- * not 0: TORC_MAP, in which names may repeat. Count 0 if the key is absent. TORC_EMSGSIZE, before
- * any work, when the reply could never fit the session's cap. */
+/* HRANDFIELD with a count: fields chosen at random, each equally likely. count >= 0: so many
+ * different ones, or all if there are fewer; count < 0: -count picks, the same field perhaps
+ * several times. TORC_ARRAY; with_values not 0: TORC_MAP, in which names may repeat. Count 0 if the
+ * key is absent. TORC_EMSGSIZE, before any work, when the reply could never fit the session's cap.
+ * Errors: each call's; TORC_EWRONGTYPE. */
 TORC_API int torc_hrandfield(struct torc *torc, struct torc_bytes key, int64_t count,
                              int with_values, struct torc_result *out_result);
 
-/* One page of fields, each followed by its value unless with_values is 0: TORC_CURSOR, to be used
- * as torc_scan(). `match` is about fields. A small hash comes in one page, whatever the count. */
+/* HSCAN: one page of fields, each followed by its value unless with_values is 0: TORC_CURSOR, to be
+ * used as torc_scan(). `match` is about fields. A small hash comes in one page, whatever the count.
+ * Errors: each call's; TORC_EWRONGTYPE. */
 TORC_API int torc_hscan(struct torc *torc, struct torc_bytes key, uint64_t cursor,
                         struct torc_bytes match, uint64_t count, int with_values,
                         struct torc_result *out_result);
 
-/* All keys that match a pattern of Redis ("user:*"): TORC_ARRAY. Looks at every key, and nobody
- * else is served meanwhile: torc_scan() is for databases that are not small. */
+/* KEYS: all keys that match a pattern of Redis ("user:*"): TORC_ARRAY. Looks at every key, and
+ * nobody else is served meanwhile: torc_scan() is for databases that are not small.
+ * Errors: each call's. */
 TORC_API int torc_keys(struct torc *torc, struct torc_bytes pattern,
                        struct torc_result *out_result);
 
-/* One page of keys: TORC_CURSOR. Start with cursor 0, go on with result->cursor until that is 0. A
- * key that is there all the time comes at least once. `match` is a pattern of Redis, or {NULL, 0}
- * for all; count is a hint of how many, 0 = 10. */
+/* SCAN: one page of keys: TORC_CURSOR. Start with cursor 0, go on with result->cursor until that is
+ * 0. A key that is there all the time comes at least once. `match` is a pattern of Redis, or
+ * {NULL, 0} for all; count is a hint of how many, 0 = 10. A page may be empty before the end.
+ * Errors: each call's. */
 TORC_API int torc_scan(struct torc *torc, uint64_t cursor, struct torc_bytes match, uint64_t count,
                        struct torc_result *out_result);
 
 /* Any command as words, as redis-cli sends it: {"HGET", "key", "field"}, {"MEMORY", "USAGE", "k"}.
- * TORC_EINVAL unknown command, wrong number of words or not a number, with Redis's text. An error
- * reply is this function's error, never a TORC_ERROR result. */
+ * The result's kind is that of the command's reply. Words are checked here: TORC_EINVAL unknown
+ * command, wrong number of words or not a number, with Redis's text. An error reply is this
+ * function's error, never a TORC_ERROR result.
+ * Errors: each call's; TORC_EWRONGTYPE; TORC_EOOM. */
 TORC_API int torc_command(struct torc *torc, const struct torc_bytes *words, size_t n_words,
                           struct torc_result *out_result);
 
 /* --- pipeline ---
  *
  * submit publishes at once and does not wait (but for a request longer than a quarter of the
- * request area, which is pushed in parts); collect gives the oldest result. `tag` comes back in it.
- * At most torc_slots() may be outstanding, a result that is too long for a slot (more than 40 bytes
- * or so) counting until the next collect: TORC_EAGAIN, collect first. A result borrows memory until
- * the next collect or synchronous call; submitting more leaves it alone. */
+ * request area, which is pushed in parts, up to the deadline); collect gives the oldest result.
+ * `tag` comes back in it. At most torc_slots() may be outstanding, a result that is too long for a
+ * slot (more than 40 bytes or so) counting until the next collect or torc_borrow(). A result
+ * borrows memory until the next collect or synchronous call; submitting more leaves it alone.
+ *
+ * Errors of each submit, and none of them has an effect but TORC_ETIMEDOUT:
+ *   TORC_EINVAL     not this thread's handle; bytes with a length and data NULL; no fields or pairs
+ *   TORC_ENOMEM     no memory to remember the request
+ *   TORC_EPIPE      the server is gone, or the handle has no session
+ *   TORC_EAGAIN     no slot, or no room in the request area: collect first
+ *   TORC_EMSGSIZE   above the session's cap
+ *   TORC_EBADMSG    the server broke the protocol before: torc_reattach()
+ *   TORC_ETIMEDOUT  a long request was not taken before the deadline: it is not outstanding, and
+ * its outcome is unknown */
+
+/* HGET. Its result: TORC_STRING or TORC_NIL. Errors: each submit's. */
 TORC_API int torc_submit_hget(struct torc *torc, uint64_t tag, struct torc_bytes key,
                               struct torc_bytes field);
+
+/* HSET of n_pairs > 0 fields, as torc_hset_many(). TORC_INTEGER. Errors: each submit's. */
 TORC_API int torc_submit_hset(struct torc *torc, uint64_t tag, struct torc_bytes key,
                               const struct torc_bytes *pairs, size_t n_pairs);
+
+/* HMGET of n_fields > 0. TORC_ARRAY. Errors: each submit's. */
 TORC_API int torc_submit_hmget(struct torc *torc, uint64_t tag, struct torc_bytes key,
                                const struct torc_bytes *fields, size_t n_fields);
+
+/* HDEL of n_fields > 0. TORC_INTEGER. Errors: each submit's. */
 TORC_API int torc_submit_hdel(struct torc *torc, uint64_t tag, struct torc_bytes key,
                               const struct torc_bytes *fields, size_t n_fields);
+
+/* Any command as words, as torc_command(); wrong words are refused here. Errors: each submit's. */
 TORC_API int torc_submit_command(struct torc *torc, uint64_t tag, const struct torc_bytes *words,
                                  size_t n_words);
 
-/* The oldest result, waiting up to the deadline. An error reply is a result: kind TORC_ERROR, and 0
- * is returned. TORC_ENOENT nothing outstanding; TORC_ETIMEDOUT it stays outstanding, collect
- * again; TORC_EPIPE and TORC_EBADMSG none of the outstanding will come; TORC_ENOMEM; TORC_EINVAL.
- */
+/* The oldest result, waiting up to the deadline. An error reply is a result: kind TORC_ERROR, and
+ * TORC_OK is returned.
+ * Errors: TORC_ENOENT nothing outstanding; TORC_ETIMEDOUT it stays outstanding, collect again;
+ * TORC_EPIPE and TORC_EBADMSG none of the outstanding will come; TORC_ENOMEM it stays outstanding;
+ * TORC_EINVAL not this thread's handle. */
 TORC_API int torc_collect(struct torc *torc, struct torc_result *out_result);
 
-/* The same without waiting: TORC_EAGAIN not there yet. */
+/* The same without waiting.
+ * Errors: TORC_EAGAIN not there yet; TORC_ENOENT; TORC_EPIPE; TORC_EBADMSG; TORC_ENOMEM;
+ * TORC_EINVAL: as torc_collect(). */
 TORC_API int torc_try_collect(struct torc *torc, struct torc_result *out_result);
 
 /* Submitted and not collected. */
 TORC_API size_t torc_outstanding(const struct torc *torc);
+
+/* --- keeping replies ---
+ *
+ * A loan keeps the bytes of one reply until it is released: across calls, collects, torc_reattach()
+ * and the death of the server. Its bytes are private memory of this process that nobody changes. A
+ * reply longer than a quarter of the reply area was put together in such memory, and changes its
+ * owner; a shorter one is copied, once. It never stays in the reply area: the server fills that in
+ * order, and a loan there would in time leave no room for any other reply.
+ *
+ * Loans are released in any order. TORC_LOANS_MAX may be out at a time; the memory is the caller's
+ * to count. */
+#define TORC_LOANS_MAX 1024
+
+struct torc_loan {
+    uint64_t id; /* private; 0 is none */
+};
+
+/* Keep the reply of the last call or collect, whose `result` this is: from here on, until
+ * torc_release(), *result borrows the loan. Other copies of the result, and values read
+ * from it before, die with this call: read them again. Frees the slot that a long result counts
+ * for. Once for each reply. O(1) for a long reply, else one allocation and a copy of its bytes; an
+ * array that does not fit a slot has 4 bytes for each element copied as well.
+ * Errors: TORC_EINVAL not this thread's handle, NULL, or not the result of the last reply;
+ * TORC_ENOSPC TORC_LOANS_MAX are out; TORC_ENOMEM. On each, *result is good as before. */
+TORC_API int torc_borrow(struct torc *torc, struct torc_result *result, struct torc_loan *out_loan);
+
+/* The same for the values of torc_hget(), torc_hmget(), torc_hincrbyfloat() or torc_randomkey():
+ * n_values > 0 of them, which point into the loan afterwards; those with data NULL stay so. Give
+ * all that are needed: other values of the reply die with this call. Errors: TORC_EINVAL not this
+ * thread's handle, NULL, none, or not values of the last reply; TORC_ENOSPC; TORC_ENOMEM: as
+ * torc_borrow(). */
+TORC_API int torc_borrow_values(struct torc *torc, struct torc_bytes *values, size_t n_values,
+                                struct torc_loan *out_loan);
+
+/* Give a loan back: what borrows it dies. TORC_OK. O(1).
+ * Errors: TORC_EINVAL not this thread's handle, or no loan of it that is out: released before. */
+TORC_API int torc_release(struct torc *torc, struct torc_loan loan);
+
+/* Loans that are out. */
+TORC_API size_t torc_loans(const struct torc *torc);
 
 #ifdef __cplusplus
 }

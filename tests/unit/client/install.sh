@@ -14,12 +14,14 @@ prefix=$folder/prefix
 library=$(find "$prefix" -name 'libtorc.so')
 lib=$(dirname "$library")
 
-# The names in the header are those that leave the library, with a version.
+# The names in the header are those of the map, and those that leave the library, with a version.
 tr '\n' ' ' <"$prefix/include/torc/torc.h" | tr ';' '\n' |
     sed -n 's/.*TORC_API [^(]*[ *]\(torc_[a-z_]*\)(.*/\1/p' | sort >"$folder/declared"
 nm -D --defined-only "$library" | sed -n 's/.* T \(.*\)@@TORC_0$/\1/p' | sort >"$folder/exported"
 [ -s "$folder/declared" ] || { echo "no functions found in torc.h"; exit 1; }
 diff "$folder/declared" "$folder/exported"
+sed -n 's/^ *\(torc_[a-z_]*\);$/\1/p' "$source/client/torc.map" >"$folder/mapped"
+diff "$folder/declared" "$folder/mapped" || { echo "torc.h and client/torc.map differ, or the order"; exit 1; }
 if nm -D --defined-only "$library" | grep ' [TDBR] ' | grep -v '@@TORC_0$'; then
     echo "these names leave the library, too"
     exit 1

@@ -1,56 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libtorc without memory: each allocation fails in turn. Linked with --wrap for malloc, calloc and
- * realloc; those inside libc (strdup) do not fail.
+ * libtorc without memory: each allocation fails in turn.
  */
 #include <stdio.h>
 
 #include "tests/support/client_fixture.h"
-
-/* The names are the linker's. */
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
-/* NOLINTBEGIN(readability-identifier-naming) */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-/* Calls of this thread until the one that fails; 0 none. The server's thread is not touched. */
-static _Thread_local unsigned calls_left;
-static _Thread_local bool has_failed;
-
-static bool fails(void)
-{
-    if (calls_left == 0 || --calls_left != 0) {
-        return false;
-    }
-    has_failed = true;
-    return true;
-}
-
-static void fail_at(unsigned n)
-{
-    calls_left = n;
-    has_failed = false;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-void *__wrap_realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __real_realloc(old, size);
-}
-
-/* NOLINTEND(readability-identifier-naming) */
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+#include "tests/support/failing_heap.h"
 
 START_TEST(attaching_without_memory_fails_cleanly)
 {
@@ -60,9 +15,9 @@ START_TEST(attaching_without_memory_fails_cleanly)
     do {
         struct torc *torc = NULL;
         const char *why = NULL;
-        fail_at(++n);
+        torc_heap_fail_at(++n);
         int rc = torc_open(&options, &torc, &why);
-        fail_at(0);
+        torc_heap_fail_at(0);
         if (rc == TORC_OK) {
             ck_assert_int_eq(torc_ping(torc), TORC_OK);
             torc_close(torc);
@@ -82,9 +37,9 @@ START_TEST(attaching_again_without_memory_leaves_a_handle_to_try_again)
 {
     struct client_fixture f = client_fixture_fake(NULL);
     for (unsigned n = 1; n < 3; n++) {
-        fail_at(n);
+        torc_heap_fail_at(n);
         assert_error(f.torc, torc_reattach(f.torc), TORC_ENOMEM, "memory");
-        ck_assert(has_failed);
+        ck_assert(torc_heap_has_failed());
         assert_error(f.torc, torc_ping(f.torc), TORC_EPIPE, "no session");
         ck_assert_int_eq(torc_reattach(f.torc), TORC_OK);
         ck_assert_int_eq(torc_ping(f.torc), TORC_OK);
@@ -93,18 +48,18 @@ START_TEST(attaching_again_without_memory_leaves_a_handle_to_try_again)
 }
 END_TEST
 
-/* A call with every allocation failing once: it says so, and the handle goes on. */
-static void meet_failures(struct torc *torc, int64_t (*call)(struct torc *torc))
+/* A call with every allocation failing once: it says so, and the handle goes on. What it gives when
+ * none fails. */
+static int64_t meet_failures(struct torc *torc, int64_t (*call)(struct torc *torc))
 {
     for (unsigned n = 1;; n++) {
-        fail_at(n);
+        torc_heap_fail_at(n);
         int64_t rc = call(torc);
-        bool failed = has_failed;
-        fail_at(0);
+        bool failed = torc_heap_has_failed();
+        torc_heap_fail_at(0);
         ck_assert_int_eq(torc_ping(torc), TORC_OK);
         if (!failed) {
-            ck_assert_int_ge(rc, 0);
-            break;
+            return rc;
         }
         ck_assert_int_eq(rc, TORC_ENOMEM);
     }
@@ -134,9 +89,7 @@ static int64_t get_all(struct torc *torc)
 {
     struct torc_result result;
     int rc = torc_hgetall(torc, torc_str("k"), &result);
-    calls_left = 0; /* check allocates, too */
-    ck_assert(rc != TORC_OK || result.count == 2 * (size_t)N_FIELDS);
-    return rc;
+    return rc != TORC_OK ? rc : (int64_t)result.count;
 }
 
 static int64_t get_some(struct torc *torc)
@@ -149,9 +102,9 @@ START_TEST(calls_without_memory_fail_and_the_next_ones_do_not)
 {
     struct client_fixture f = client_fixture_fake(NULL);
     make_fields();
-    meet_failures(f.torc, set_fields);
-    meet_failures(f.torc, get_some);
-    meet_failures(f.torc, get_all);
+    ck_assert_int_ge(meet_failures(f.torc, set_fields), 0);
+    ck_assert_int_eq(meet_failures(f.torc, get_some), 50);
+    ck_assert_int_eq(meet_failures(f.torc, get_all), (int64_t)2 * N_FIELDS);
     ck_assert_int_eq(torc_hlen(f.torc, torc_str("k")), N_FIELDS);
     client_fixture_end(&f);
 }
@@ -164,12 +117,47 @@ START_TEST(a_result_without_memory_stays_outstanding)
     ck_assert_int_eq(set_fields(f.torc), N_FIELDS);
     ck_assert_int_eq(torc_submit_hmget(f.torc, 7, torc_str("k"), fields, 50), TORC_OK);
     struct torc_result result;
-    fail_at(1);
+    torc_heap_fail_at(1);
     assert_error(f.torc, torc_collect(f.torc, &result), TORC_ENOMEM, "out of memory");
     ck_assert_uint_eq(torc_outstanding(f.torc), 1);
     ck_assert_int_eq(torc_collect(f.torc, &result), TORC_OK);
     ck_assert_uint_eq(result.tag, 7);
     ck_assert_uint_eq(result.count, 50);
+    client_fixture_end(&f);
+}
+END_TEST
+
+/* Each allocation of a loan fails once: the reply is as good as before, and can be kept later. */
+START_TEST(a_loan_without_memory_is_refused_and_can_be_had_later)
+{
+    struct client_fixture f = client_fixture_fake(NULL);
+    make_fields();
+    ck_assert_int_eq(set_fields(f.torc), N_FIELDS);
+    static const size_t counts[] = {1, 50, N_FIELDS}; /* in a slot, the area, neither */
+    for (size_t i = 0; i < N_OF(counts); i++) {
+        unsigned n_failed = 0;
+        for (bool done = false; !done; n_failed++) {
+            struct torc_result result;
+            struct torc_loan loan;
+            ck_assert_int_eq(torc_submit_hmget(f.torc, 0, torc_str("k"), fields, counts[i]),
+                             TORC_OK);
+            ck_assert_int_eq(torc_collect(f.torc, &result), TORC_OK);
+            torc_heap_fail_at(n_failed + 1);
+            int rc = torc_borrow(f.torc, &result, &loan);
+            done = !torc_heap_has_failed();
+            torc_heap_fail_at(0);
+            if (!done) {
+                assert_error(f.torc, rc, TORC_ENOMEM, "out of memory");
+                ck_assert_uint_eq(torc_loans(f.torc), 0);
+                ck_assert_int_eq(torc_borrow(f.torc, &result, &loan), TORC_OK);
+            }
+            ck_assert_int_eq(torc_ping(f.torc), TORC_OK);
+            ck_assert_uint_eq(result.count, counts[i]);
+            assert_bytes(torc_result_at(&result, counts[i] - 1), names[counts[i] - 1]);
+            ck_assert_int_eq(torc_release(f.torc, loan), TORC_OK);
+        }
+        ck_assert_uint_ge(n_failed, 2);
+    }
     client_fixture_end(&f);
 }
 END_TEST
@@ -183,6 +171,7 @@ int main(void)
     tcase_add_test(tcase, attaching_again_without_memory_leaves_a_handle_to_try_again);
     tcase_add_test(tcase, calls_without_memory_fail_and_the_next_ones_do_not);
     tcase_add_test(tcase, a_result_without_memory_stays_outstanding);
+    tcase_add_test(tcase, a_loan_without_memory_is_refused_and_can_be_had_later);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

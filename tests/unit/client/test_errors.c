@@ -5,217 +5,13 @@
 #include <sched.h>
 #include <stdio.h>
 
+#include "tests/support/client_calls.h"
 #include "tests/support/client_fixture.h"
-
-/* --- calls that use every function, to be met by every fault --- */
 
 static struct torc_bytes k(void)
 {
     return torc_str("k");
 }
-
-static int64_t call_ping(struct torc *torc)
-{
-    return torc_ping(torc);
-}
-static int64_t call_hset(struct torc *torc)
-{
-    return torc_hset(torc, k(), torc_str("f"), torc_str("v"));
-}
-static int64_t call_hset_many(struct torc *torc)
-{
-    const struct torc_bytes pairs[] = {torc_str("f"), torc_str("v"), torc_str("g"), torc_str("w")};
-    return torc_hset_many(torc, k(), pairs, 2);
-}
-static int64_t call_hget(struct torc *torc)
-{
-    struct torc_bytes value = {"kept", 4};
-    int64_t rc = torc_hget(torc, k(), torc_str("f"), &value);
-    ck_assert(rc >= 0 || value.len == 4); /* a failing call leaves its outputs alone */
-    return rc;
-}
-static int64_t call_hmget(struct torc *torc)
-{
-    const struct torc_bytes fields[] = {torc_str("f"), torc_str("g")};
-    struct torc_bytes values[2] = {{"kept", 4}, {"kept", 4}};
-    int64_t rc = torc_hmget(torc, k(), fields, 2, values);
-    ck_assert(rc >= 0 || (values[0].len == 4 && values[1].len == 4));
-    return rc;
-}
-static int64_t call_hdel(struct torc *torc)
-{
-    const struct torc_bytes field = torc_str("f");
-    return torc_hdel(torc, k(), &field, 1);
-}
-static int64_t call_hlen(struct torc *torc)
-{
-    return torc_hlen(torc, k());
-}
-static int64_t call_hexists(struct torc *torc)
-{
-    return torc_hexists(torc, k(), torc_str("f"));
-}
-static int64_t call_del(struct torc *torc)
-{
-    const struct torc_bytes key = k();
-    return torc_del(torc, &key, 1);
-}
-static int64_t call_exists(struct torc *torc)
-{
-    const struct torc_bytes key = k();
-    return torc_exists(torc, &key, 1);
-}
-static int64_t call_dbsize(struct torc *torc)
-{
-    return torc_dbsize(torc);
-}
-static int64_t call_flushall(struct torc *torc)
-{
-    return torc_flushall(torc);
-}
-static int64_t call_hgetall(struct torc *torc)
-{
-    struct torc_result result = {.tag = 77};
-    int64_t rc = torc_hgetall(torc, k(), &result);
-    ck_assert(rc >= 0 || result.tag == 77);
-    return rc;
-}
-static int64_t call_hsetnx(struct torc *torc)
-{
-    return torc_hsetnx(torc, k(), torc_str("f"), torc_str("v"));
-}
-static int64_t call_hstrlen(struct torc *torc)
-{
-    return torc_hstrlen(torc, k(), torc_str("f"));
-}
-static int64_t call_hincrby(struct torc *torc)
-{
-    int64_t value = 77;
-    int64_t rc = torc_hincrby(torc, k(), torc_str("f"), -1, &value);
-    ck_assert(rc >= 0 || value == 77);
-    return rc;
-}
-static int64_t call_hincrbyfloat(struct torc *torc)
-{
-    struct torc_bytes value = {"kept", 4};
-    int64_t rc = torc_hincrbyfloat(torc, k(), torc_str("f"), torc_str("0.1"), &value);
-    ck_assert(rc >= 0 || value.len == 4);
-    return rc;
-}
-static int64_t call_unlink(struct torc *torc)
-{
-    const struct torc_bytes key = k();
-    return torc_unlink(torc, &key, 1);
-}
-static int64_t call_touch(struct torc *torc)
-{
-    const struct torc_bytes key = k();
-    return torc_touch(torc, &key, 1);
-}
-static int64_t call_randomkey(struct torc *torc)
-{
-    struct torc_bytes key = {"kept", 4};
-    int64_t rc = torc_randomkey(torc, &key);
-    ck_assert(rc >= 0 || key.len == 4);
-    return rc;
-}
-static int64_t call_flushdb(struct torc *torc)
-{
-    return torc_flushdb(torc);
-}
-static int64_t call_hkeys(struct torc *torc)
-{
-    struct torc_result result = {.tag = 77};
-    int64_t rc = torc_hkeys(torc, k(), &result);
-    ck_assert(rc >= 0 || result.tag == 77);
-    return rc;
-}
-static int64_t call_hvals(struct torc *torc)
-{
-    struct torc_result result = {.tag = 77};
-    int64_t rc = torc_hvals(torc, k(), &result);
-    ck_assert(rc >= 0 || result.tag == 77);
-    return rc;
-}
-static int64_t call_keys(struct torc *torc)
-{
-    struct torc_result result = {.tag = 77};
-    int64_t rc = torc_keys(torc, torc_str("*"), &result);
-    ck_assert(rc >= 0 || result.tag == 77);
-    return rc;
-}
-static int64_t call_hrandfield(struct torc *torc)
-{
-    struct torc_result result = {.tag = 77};
-    int64_t rc = torc_hrandfield(torc, k(), -5, 0, &result);
-    ck_assert(rc >= 0 || result.tag == 77);
-    return rc;
-}
-static int64_t call_hrandfield_with_values(struct torc *torc)
-{
-    struct torc_result result = {.tag = 77};
-    int64_t rc = torc_hrandfield(torc, k(), 5, 1, &result);
-    ck_assert(rc >= 0 || result.tag == 77);
-    return rc;
-}
-static int64_t call_hscan(struct torc *torc)
-{
-    struct torc_result result = {.tag = 77};
-    int64_t rc = torc_hscan(torc, k(), 0, torc_str("*"), 3, 0, &result);
-    ck_assert(rc >= 0 || result.tag == 77);
-    return rc;
-}
-static int64_t call_scan(struct torc *torc)
-{
-    struct torc_result result = {.tag = 77};
-    int64_t rc = torc_scan(torc, 0, torc_str("*"), 3, &result);
-    ck_assert(rc >= 0 || result.tag == 77);
-    return rc;
-}
-static int64_t call_command(struct torc *torc)
-{
-    const struct torc_bytes words[] = {torc_str("HGET"), k(), torc_str("f")};
-    struct torc_result result = {.tag = 77};
-    int64_t rc = torc_command(torc, words, 3, &result);
-    ck_assert(rc >= 0 || result.tag == 77);
-    return rc;
-}
-
-static const struct {
-    const char *name;
-    int64_t (*call)(struct torc *torc);
-    enum torc_reply_kind kind; /* that it has */
-} calls[] = {
-    {"ping", call_ping, TORC_REPLY_TEXT},
-    {"hset", call_hset, TORC_REPLY_INT},
-    {"hset_many", call_hset_many, TORC_REPLY_INT},
-    {"hget", call_hget, TORC_REPLY_BYTES},
-    {"hmget", call_hmget, TORC_REPLY_ARRAY},
-    {"hdel", call_hdel, TORC_REPLY_INT},
-    {"hlen", call_hlen, TORC_REPLY_INT},
-    {"hexists", call_hexists, TORC_REPLY_INT},
-    {"del", call_del, TORC_REPLY_INT},
-    {"exists", call_exists, TORC_REPLY_INT},
-    {"dbsize", call_dbsize, TORC_REPLY_INT},
-    {"flushall", call_flushall, TORC_REPLY_OK},
-    {"hgetall", call_hgetall, TORC_REPLY_PAIRS},
-    {"scan", call_scan, TORC_REPLY_CURSOR},
-    {"hsetnx", call_hsetnx, TORC_REPLY_INT},
-    {"hstrlen", call_hstrlen, TORC_REPLY_INT},
-    {"hincrby", call_hincrby, TORC_REPLY_INT},
-    {"hincrbyfloat", call_hincrbyfloat, TORC_REPLY_BYTES},
-    {"unlink", call_unlink, TORC_REPLY_INT},
-    {"touch", call_touch, TORC_REPLY_INT},
-    {"randomkey", call_randomkey, TORC_REPLY_BYTES},
-    {"flushdb", call_flushdb, TORC_REPLY_OK},
-    {"hkeys", call_hkeys, TORC_REPLY_ARRAY},
-    {"hvals", call_hvals, TORC_REPLY_ARRAY},
-    {"keys", call_keys, TORC_REPLY_ARRAY},
-    {"hrandfield", call_hrandfield, TORC_REPLY_ARRAY},
-    {"hrandfield with values", call_hrandfield_with_values, TORC_REPLY_PAIRS},
-    {"hscan", call_hscan, TORC_REPLY_CURSOR},
-    {"command", call_command, TORC_REPLY_BYTES},
-};
 
 /* --- error replies --- */
 
@@ -261,8 +57,8 @@ START_TEST(an_error_reply_becomes_its_code_and_text)
     struct error_reply copy = *reply;
     struct client_fixture f =
         client_fixture_fake(&(struct torc_fake_options){.answer = answer_error, .user = &copy});
-    for (size_t i = 0; i < N_OF(calls); i++) {
-        assert_error(f.torc, calls[i].call(f.torc), reply->code, "");
+    for (size_t i = 0; i < client_n_calls; i++) {
+        assert_error(f.torc, client_calls[i].call(f.torc), reply->code, "");
         ck_assert_str_eq(torc_error_text(f.torc), reply->text);
     }
     /* In a pipeline it is a result. */
@@ -352,8 +148,8 @@ START_TEST(a_reply_that_makes_no_sense_ends_the_session)
     const struct torc_fake_options lying = {.answer = answer_lie, .user = &liar};
     struct client_fixture f = client_fixture_fake(&lying);
     struct torc_result result;
-    assert_error(f.torc, call_hget(f.torc), TORC_EBADMSG, "broke the protocol");
-    assert_error(f.torc, call_hget(f.torc), TORC_EBADMSG, "broke the protocol");
+    assert_error(f.torc, client_call(f.torc, "hget"), TORC_EBADMSG, "broke the protocol");
+    assert_error(f.torc, client_call(f.torc, "hget"), TORC_EBADMSG, "broke the protocol");
     assert_error(f.torc, torc_submit_hget(f.torc, 0, k(), torc_str("f")), TORC_EBADMSG, "broke");
     assert_error(f.torc, torc_collect(f.torc, &result), TORC_EBADMSG, "broke the protocol");
     ck_assert_int_eq(torc_reattach(f.torc), TORC_OK);
@@ -374,7 +170,7 @@ START_TEST(a_late_reply_that_makes_no_sense_ends_the_session)
         client_fixture_fake(&(struct torc_fake_options){.answer = answer_lie, .user = &liar});
     torc_fake_server_hold(f.server, true);
     torc_set_deadline(f.torc, 1000000);
-    assert_error(f.torc, call_hget(f.torc), TORC_ETIMEDOUT, "1.000 ms");
+    assert_error(f.torc, client_call(f.torc, "hget"), TORC_ETIMEDOUT, "1.000 ms");
     torc_fake_server_hold(f.server, false);
     torc_set_deadline(f.torc, 0);
     assert_error(f.torc, torc_ping(f.torc), TORC_EBADMSG, "broke the protocol");
@@ -430,15 +226,18 @@ START_TEST(a_reply_of_another_kind_than_the_call_has_ends_the_session)
     }
     struct client_fixture f =
         client_fixture_fake(&(struct torc_fake_options){.answer = answer_kind, .user = &kind});
-    for (size_t i = 0; i < N_OF(calls); i++) {
-        bool is_any = calls[i].call == call_command && kind < TORC_REPLY_LONG;
-        bool has_nil = calls[i].call == call_hget || calls[i].call == call_randomkey;
+    for (size_t i = 0; i < client_n_calls; i++) {
+        bool is_any = strcmp(client_calls[i].name, "command") == 0 && kind < TORC_REPLY_LONG;
+        bool has_nil = strcmp(client_calls[i].name, "hget") == 0 ||
+                       strcmp(client_calls[i].name, "randomkey") == 0;
         bool is_nil = has_nil && kind == TORC_REPLY_NULL;
-        int64_t rc = calls[i].call(f.torc);
-        if (kind == calls[i].kind || is_any || is_nil) {
-            ck_assert_msg(rc >= 0, "%s, kind %d: %s", calls[i].name, kind, torc_error_text(f.torc));
+        int64_t rc = client_calls[i].call(f.torc);
+        if (kind == client_calls[i].kind || is_any || is_nil) {
+            ck_assert_msg(rc >= 0, "%s, kind %d: %s", client_calls[i].name, kind,
+                          torc_error_text(f.torc));
         } else {
-            ck_assert_msg(rc == TORC_EBADMSG, "%s, kind %d: %d", calls[i].name, kind, (int)rc);
+            ck_assert_msg(rc == TORC_EBADMSG, "%s, kind %d: %d", client_calls[i].name, kind,
+                          (int)rc);
             ck_assert_int_eq(torc_ping(f.torc), TORC_EBADMSG);
             ck_assert_int_eq(torc_reattach(f.torc), TORC_OK);
         }
@@ -461,15 +260,15 @@ START_TEST(a_count_that_cannot_be_is_none)
     int64_t two = 2;
     struct torc_fake_options options = {.answer = answer_number, .user = &minus_one};
     struct client_fixture f = client_fixture_fake(&options);
-    assert_error(f.torc, call_hlen(f.torc), TORC_EBADMSG, "broke");
+    assert_error(f.torc, client_call(f.torc, "hlen"), TORC_EBADMSG, "broke");
     options.user = &two;
     torc_fake_server_set(f.server, &options);
     ck_assert_int_eq(torc_reattach(f.torc), TORC_OK);
-    assert_error(f.torc, call_hset(f.torc), TORC_EBADMSG, "broke");
+    assert_error(f.torc, client_call(f.torc, "hset"), TORC_EBADMSG, "broke");
     ck_assert_int_eq(torc_reattach(f.torc), TORC_OK);
-    assert_error(f.torc, call_hexists(f.torc), TORC_EBADMSG, "broke");
+    assert_error(f.torc, client_call(f.torc, "hexists"), TORC_EBADMSG, "broke");
     ck_assert_int_eq(torc_reattach(f.torc), TORC_OK);
-    ck_assert_int_eq(call_hlen(f.torc), 2);
+    ck_assert_int_eq(client_call(f.torc, "hlen"), 2);
     client_fixture_end(&f);
 }
 END_TEST
@@ -597,8 +396,8 @@ START_TEST(a_pipeline_goes_on_behind_late_replies)
     struct client_fixture f = client_fixture_fake(NULL);
     torc_fake_server_hold(f.server, true);
     torc_set_deadline(f.torc, 1000000);
-    assert_error(f.torc, call_hset(f.torc), TORC_ETIMEDOUT, "");
-    assert_error(f.torc, call_hlen(f.torc), TORC_ETIMEDOUT, "");
+    assert_error(f.torc, client_call(f.torc, "hset"), TORC_ETIMEDOUT, "");
+    assert_error(f.torc, client_call(f.torc, "hlen"), TORC_ETIMEDOUT, "");
     ck_assert_int_eq(torc_submit_hget(f.torc, 41, k(), torc_str("f")), TORC_OK);
     ck_assert_int_eq(torc_submit_hget(f.torc, 42, k(), torc_str("g")), TORC_OK);
     ck_assert_uint_eq(torc_outstanding(f.torc), 2);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Life of a handle: attaching and what it is refused for, attaching again, who may use it.
+ * Life of a handle: attaching and what it is refused for, attaching again.
  */
-#include <pthread.h>
 #include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/client_fixture.h"
@@ -248,71 +246,7 @@ START_TEST(attaching_again_forgets_what_is_outstanding)
 }
 END_TEST
 
-/* --- who may use a handle --- */
-
-static void *use_from_another_thread(void *argument)
-{
-    struct torc *torc = argument;
-    struct torc_result result;
-    struct torc_bytes value;
-    ck_assert_int_eq(torc_ping(torc), TORC_EINVAL);
-    ck_assert_int_eq(torc_hget(torc, torc_str("k"), torc_str("f"), &value), TORC_EINVAL);
-    ck_assert_int_eq(torc_submit_hget(torc, 0, torc_str("k"), torc_str("f")), TORC_EINVAL);
-    ck_assert_int_eq(torc_collect(torc, &result), TORC_EINVAL);
-    ck_assert_int_eq(torc_reattach(torc), TORC_EINVAL);
-    ck_assert_uint_eq(torc_epoch(torc), 0);
-    ck_assert_uint_eq(torc_slots(torc), 0);
-    ck_assert_uint_eq(torc_outstanding(torc), 0);
-    ck_assert_str_eq(torc_error_text(torc), "");
-    torc_set_deadline(torc, 1); /* no effect */
-    return NULL;
-}
-
-START_TEST(another_thread_may_not_use_the_handle)
-{
-    struct client_fixture f = client_fixture_fake(NULL);
-    pthread_t thread;
-    ck_assert_int_eq(pthread_create(&thread, NULL, use_from_another_thread, f.torc), 0);
-    ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    ck_assert_int_eq(torc_ping(f.torc), TORC_OK);
-    client_fixture_end(&f);
-}
-END_TEST
-
-START_TEST(a_forked_child_may_only_close_the_handle)
-{
-    struct client_fixture f = client_fixture_fake(NULL);
-    pid_t child = fork();
-    ck_assert_int_ge(child, 0);
-    if (child == 0) {
-        bool refused = torc_ping(f.torc) == TORC_EINVAL && torc_slots(f.torc) == 0 &&
-                       torc_reattach(f.torc) == TORC_EINVAL;
-        torc_close(f.torc);
-        _exit(refused ? 0 : 1);
-    }
-    int status;
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    ck_assert_int_eq(torc_ping(f.torc), TORC_OK);
-    client_fixture_end(&f);
-}
-END_TEST
-
-START_TEST(null_handles_are_refused)
-{
-    struct torc_result result;
-    ck_assert_int_eq(torc_ping(NULL), TORC_EINVAL);
-    ck_assert_int_eq(torc_dbsize(NULL), TORC_EINVAL);
-    ck_assert_int_eq(torc_command(NULL, NULL, 0, &result), TORC_EINVAL);
-    ck_assert_int_eq(torc_submit_command(NULL, 0, NULL, 0), TORC_EINVAL);
-    ck_assert_int_eq(torc_try_collect(NULL, &result), TORC_EINVAL);
-    ck_assert_int_eq(torc_reattach(NULL), TORC_EINVAL);
-    ck_assert_uint_eq(torc_epoch(NULL), 0);
-    ck_assert_str_eq(torc_error_text(NULL), "");
-    torc_set_deadline(NULL, 1);
-    torc_close(NULL);
-}
-END_TEST
+/* --- codes --- */
 
 START_TEST(codes_have_names_and_fixed_numbers)
 {
@@ -365,12 +299,9 @@ int main(void)
     tcase_add_test(again, a_handle_without_a_session_tries_again);
     tcase_add_test(again, attaching_again_forgets_what_is_outstanding);
     suite_add_tcase(suite, again);
-    TCase *use = tcase_create("use");
-    tcase_add_test(use, another_thread_may_not_use_the_handle);
-    tcase_add_test(use, a_forked_child_may_only_close_the_handle);
-    tcase_add_test(use, null_handles_are_refused);
-    tcase_add_test(use, codes_have_names_and_fixed_numbers);
-    suite_add_tcase(suite, use);
+    TCase *codes = tcase_create("codes");
+    tcase_add_test(codes, codes_have_names_and_fixed_numbers);
+    suite_add_tcase(suite, codes);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

@@ -59,8 +59,8 @@ END_TEST
 
 START_TEST(what_is_not_finite_is_null)
 {
-    torc_json_line_number(&line, "a", NAN, 1);
-    torc_json_line_number(&line, "b", INFINITY, 1);
+    torc_json_line_number(&line, "a", (double)NAN, 1);
+    torc_json_line_number(&line, "b", HUGE_VAL, 1);
     expect("{\"a\":null,\"b\":null}\n");
 }
 END_TEST

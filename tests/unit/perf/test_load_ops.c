@@ -273,8 +273,8 @@ START_TEST(an_hgetall_is_right_in_any_order_and_wrong_with_one_twice)
     make_ops(TORC_LOAD_OP_HGETALL);
     uint8_t names[8][TORC_SHAPE_FIELD_BYTES];
     uint8_t values[8][16];
-    for (uint32_t i = 0; i < 8; i++) {
-        struct torc_shape_cell cell = {0, 7 - i};
+    for (size_t i = 0; i < 8; i++) {
+        struct torc_shape_cell cell = {0, 7 - (uint32_t)i};
         elements[2 * i] = torc_mem(names[i], torc_shape_field(&shape, cell.field, names[i]));
         torc_shape_value(cell, i, 16, values[i]);
         elements[2 * i + 1] = torc_mem(values[i], 16);

@@ -884,6 +884,33 @@ START_TEST(a_long_reply_without_memory_can_be_tried_again_or_given_up)
 }
 END_TEST
 
+START_TEST(a_long_reply_is_taken_and_stays_whole_when_others_come)
+{
+    ck_assert_ptr_null(torc_attachment_take_long(client)); /* nothing is peeked */
+    ck_assert_int_eq(submit(client, 8, 1), 0);
+    ck_assert_uint_eq(answer_all(20000), 1);
+    ck_assert(torc_ring_message_is(step_until_reply(20000), 20000, TORC_OP_HGET, 1));
+    uint8_t *taken = torc_attachment_take_long(client);
+    ck_assert_ptr_nonnull(taken);
+    ck_assert_ptr_null(torc_attachment_take_long(client));
+    ck_assert_int_eq(peek(), 0); /* still the peeked one */
+    torc_attachment_consume(client);
+    ck_assert(torc_attachment_check(client));
+    static const size_t lens[] = {20, 200, 20000}; /* in a slot, the area, in parts again */
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_int_eq(submit(client, 8, 2 + i), 0);
+        ck_assert_uint_eq(answer_all(lens[i]), 1);
+        ck_assert(torc_ring_message_is(step_until_reply(lens[i]), lens[i], TORC_OP_HGET, 2 + i));
+        if (i < 2) {
+            ck_assert_ptr_null(torc_attachment_take_long(client)); /* not private memory */
+        }
+        torc_attachment_consume(client);
+    }
+    ck_assert(torc_ring_message_is(torc_slice_of(taken, 20000), 20000, TORC_OP_HGET, 1));
+    free(taken);
+}
+END_TEST
+
 START_TEST(a_reply_given_up_frees_its_slot_once_the_server_knows)
 {
     free_pair();
@@ -1063,6 +1090,7 @@ int main(void)
     tcase_add_test(t, long_messages_are_whole_at_lengths_around_the_ends_of_their_parts);
     tcase_add_test(t, long_replies_in_a_row_are_pulled_one_after_the_other);
     tcase_add_test(t, a_long_reply_without_memory_can_be_tried_again_or_given_up);
+    tcase_add_test(t, a_long_reply_is_taken_and_stays_whole_when_others_come);
     tcase_add_test(t, a_reply_given_up_frees_its_slot_once_the_server_knows);
     tcase_add_loop_test(t, a_broken_reply_ends_the_attachment, 0, WAYS_TO_BREAK);
     suite_add_tcase(suite, t);
