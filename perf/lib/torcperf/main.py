@@ -68,7 +68,7 @@ def _parser():
         help="one more server: name=NAME,binary=PATH[,kind=torc|resp][,args=WORDS]")  # fmt: skip
     add("--only", metavar="NAMES", help="only these engines, separated by commas")
     add("--rounds", metavar="N", type=_positive(int), help="rounds of each case (default 9, quick 3)")
-    add("--seconds", metavar="S", type=_positive(float), help="timed part of a round (default 0.4, quick 0.08)")
+    add("--seconds", metavar="S", type=_positive(float), help="timed part of a round (default 0.25, quick 0.04)")
     add("--timeout", metavar="S", type=_positive(float), default=120.0, help="most time of one run (default 120)")
     add("--csv", metavar="FILE", help="data of the suite real")
     add("--csv-key", metavar="COLUMN", default="", help="column that names the rows of --csv")
@@ -139,7 +139,7 @@ def _constants(options, folder, bin_folder, known):
     return types.SimpleNamespace(
         cpus=cpus, seed=SEED, is_quick=options.quick, timeout_s=options.timeout,
         rounds=options.rounds or (3 if options.quick else 9),
-        seconds=options.seconds or (0.08 if options.quick else 0.4),
+        seconds=options.seconds or (0.04 if options.quick else 0.25),
         idle_s=1.0 if options.quick else 10.0,
         program_s=4.0 if options.quick else 20.0,
         load_program=load_program,
