@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The suites: each module has SUMMARY, one line, and plan(setup), which returns its scenarios."""
+
+from . import floor, hset, micro, mixed, real, ring, threshold, wide
+
+# In the order in which they run.
+ALL = {
+    "floor": floor,
+    "ring": ring,
+    "hset": hset,
+    "threshold": threshold,
+    "mixed": mixed,
+    "wide": wide,
+    "micro": micro,
+    "real": real,
+}
