@@ -11,7 +11,7 @@
 
 /* When the dead share of records is worth the cleaner's work: under load, when idle, and when idle
  * for long. */
-static const struct torc_clean_goal busy_goal = {.dead_min_bytes = 64 * TORC_KIB, .dead_part = 10};
+static const struct torc_clean_goal busy_goal = {.dead_min_bytes = 64 * TORC_KIB, .dead_part = 20};
 static const struct torc_clean_goal idle_goal = {.dead_min_bytes = 16 * TORC_KIB, .dead_part = 50};
 static const struct torc_clean_goal rest_goal = {.dead_min_bytes = 4 * TORC_KIB, .dead_part = 250};
 
