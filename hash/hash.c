@@ -689,11 +689,17 @@ static int64_t del_full(struct torc_keyspace *keyspace, uint64_t root,
                         const struct torc_slice *fields, size_t n_fields)
 {
     int64_t removed = 0;
+    bool was_small = torc_hash_is_small(keyspace, root);
     for (size_t i = 0; i < n_fields; ++i) {
         removed += torc_full_del(keyspace->arena, root, torc_hash_slice(keyspace->seed, fields[i]),
                                  fields[i]);
     }
     torc_keyspace_note_full(keyspace, root);
+    if (!was_small && torc_hash_is_small(keyspace, root)) {
+        /* What it takes beside its records can be won back in an idle moment. */
+        keyspace->root->slack_bytes += torc_full_bytes(keyspace->arena, root) -
+                                       torc_full_at(keyspace->arena, root)->record_bytes;
+    }
     return removed;
 }
 
