@@ -304,7 +304,7 @@ INLINE uint32_t match_scalar(const uint8_t *prints, size_t n, uint8_t print)
     return matches;
 }
 
-static size_t count_before_scalar(const uint8_t *counts, size_t group)
+INLINE size_t count_before_scalar(const uint8_t *counts, size_t group)
 {
     size_t sum = 0;
     for (size_t i = 0; i < group; i++) {
@@ -323,80 +323,9 @@ static void shift_scalar(uint8_t *offsets, size_t n, uint16_t above, uint16_t de
     }
 }
 
-NOINLINE size_t locate_any_scalar(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                                  uint8_t lead, struct torc_part *out_value)
-{
-    struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_scalar);
-    return search_any(group, hash, field, lead, match_scalar, out_value);
-}
-
-NOINLINE size_t locate_grouped_scalar(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                                      uint8_t lead, struct torc_part *out_value)
-{
-    struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_scalar);
-    if (TORC_UNLIKELY(group.n > SMALL_GROUP_MAX)) {
-        return locate_any_scalar(block, hash, field, lead, out_value);
-    }
-    return locate_common(group, hash, field, lead, match_scalar, out_value);
-}
-
-static size_t locate_scalar(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                            uint8_t lead, struct torc_part *out_value)
-{
-    const struct torc_compact_head head = torc_compact_head_load(block);
-    if (TORC_UNLIKELY(field.len > SHORT_NAME_MAX)) {
-        return locate_any_scalar(block, hash, field, lead, out_value);
-    }
-    if (head.groups_log2 != 0 || TORC_UNLIKELY(head.count > SMALL_GROUP_MAX)) {
-        return locate_grouped_scalar(block, hash, field, lead, out_value);
-    }
-    return locate_common(only_group(block, head), hash, field, lead, match_scalar, out_value);
-}
-
-NOINLINE bool find_any_scalar(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                              struct torc_value *out_value)
-{
-    return find_by_part(block, hash, field, locate_scalar, out_value);
-}
-
-NOINLINE bool find_grouped_scalar(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                                  struct torc_value *out_value)
-{
-    struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_scalar);
-    if (TORC_UNLIKELY(group.n > SMALL_GROUP_MAX)) {
-        return find_any_scalar(block, hash, field, out_value);
-    }
-    return find_common(group, hash, field, match_scalar, out_value);
-}
-
-static bool find_scalar(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                        struct torc_value *out_value)
-{
-    const struct torc_compact_head head = torc_compact_head_load(block);
-    if (TORC_UNLIKELY(!is_common(field))) {
-        return find_any_scalar(block, hash, field, out_value);
-    }
-    if (head.groups_log2 != 0 || TORC_UNLIKELY(head.count > SMALL_GROUP_MAX)) {
-        return find_grouped_scalar(block, hash, field, out_value);
-    }
-    return find_common(only_group(block, head), hash, field, match_scalar, out_value);
-}
-
-static size_t find_many_scalar(const uint8_t *block, size_t n, const uint64_t *hashes,
-                               const struct torc_slice *fields, struct torc_value *out_values)
-{
-    return search_many(block, n, hashes, fields, match_scalar, count_before_scalar, find_any_scalar,
-                       out_values);
-}
-
-static const struct torc_compact_ops ops_scalar = {
-    .name = "scalar",
-    .find = find_scalar,
-    .find_many = find_many_scalar,
-    .locate = locate_scalar,
-    .count_before = count_before_scalar,
-    .shift = shift_scalar,
-};
+#define LEVEL(name) name##_scalar
+#define LEVEL_NAME  "scalar"
+#include "hash/compact_level.inc"
 
 #if VECTORS
 
@@ -445,11 +374,6 @@ INLINE size_t count_before_sse2(const uint8_t *counts, size_t group)
     return (uint32_t)_mm_cvtsi128_si32(_mm_add_epi64(sum, _mm_unpackhi_epi64(sum, sum)));
 }
 
-static size_t count_before_sse2_call(const uint8_t *counts, size_t group)
-{
-    return count_before_sse2(counts, group);
-}
-
 /* Saturating subtraction of `above` leaves zero exactly where an offset is not above it. */
 static void shift_sse2(uint8_t *offsets, size_t n, uint16_t above, uint16_t delta)
 {
@@ -465,80 +389,9 @@ static void shift_sse2(uint8_t *offsets, size_t n, uint16_t above, uint16_t delt
     shift_scalar(offsets + 2 * i, n - i, above, delta);
 }
 
-NOINLINE size_t locate_any_sse2(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                                uint8_t lead, struct torc_part *out_value)
-{
-    struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_sse2);
-    return search_any(group, hash, field, lead, match_sse2, out_value);
-}
-
-NOINLINE size_t locate_grouped_sse2(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                                    uint8_t lead, struct torc_part *out_value)
-{
-    struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_sse2);
-    if (TORC_UNLIKELY(group.n > SMALL_GROUP_MAX)) {
-        return locate_any_sse2(block, hash, field, lead, out_value);
-    }
-    return locate_common(group, hash, field, lead, match_sse2, out_value);
-}
-
-static size_t locate_sse2(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                          uint8_t lead, struct torc_part *out_value)
-{
-    const struct torc_compact_head head = torc_compact_head_load(block);
-    if (TORC_UNLIKELY(field.len > SHORT_NAME_MAX)) {
-        return locate_any_sse2(block, hash, field, lead, out_value);
-    }
-    if (head.groups_log2 != 0 || TORC_UNLIKELY(head.count > SMALL_GROUP_MAX)) {
-        return locate_grouped_sse2(block, hash, field, lead, out_value);
-    }
-    return locate_common(only_group(block, head), hash, field, lead, match_sse2, out_value);
-}
-
-NOINLINE bool find_any_sse2(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                            struct torc_value *out_value)
-{
-    return find_by_part(block, hash, field, locate_sse2, out_value);
-}
-
-NOINLINE bool find_grouped_sse2(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                                struct torc_value *out_value)
-{
-    struct group group = group_of(block, torc_compact_head_load(block), hash, count_before_sse2);
-    if (TORC_UNLIKELY(group.n > SMALL_GROUP_MAX)) {
-        return find_any_sse2(block, hash, field, out_value);
-    }
-    return find_common(group, hash, field, match_sse2, out_value);
-}
-
-static bool find_sse2(const uint8_t *block, uint64_t hash, struct torc_slice field,
-                      struct torc_value *out_value)
-{
-    const struct torc_compact_head head = torc_compact_head_load(block);
-    if (TORC_UNLIKELY(!is_common(field))) {
-        return find_any_sse2(block, hash, field, out_value);
-    }
-    if (head.groups_log2 != 0 || TORC_UNLIKELY(head.count > SMALL_GROUP_MAX)) {
-        return find_grouped_sse2(block, hash, field, out_value);
-    }
-    return find_common(only_group(block, head), hash, field, match_sse2, out_value);
-}
-
-static size_t find_many_sse2(const uint8_t *block, size_t n, const uint64_t *hashes,
-                             const struct torc_slice *fields, struct torc_value *out_values)
-{
-    return search_many(block, n, hashes, fields, match_sse2, count_before_sse2, find_any_sse2,
-                       out_values);
-}
-
-static const struct torc_compact_ops ops_sse2 = {
-    .name = "sse2",
-    .find = find_sse2,
-    .find_many = find_many_sse2,
-    .locate = locate_sse2,
-    .count_before = count_before_sse2_call,
-    .shift = shift_sse2,
-};
+#define LEVEL(name) name##_sse2
+#define LEVEL_NAME  "sse2"
+#include "hash/compact_level.inc"
 
 #endif
 
