@@ -2,14 +2,13 @@
 # Instruction counts of the budget against perf/instr.baseline, the logic of that comparison, and that the in-process
 # benches still run and find what they should.
 find_package(Python3 3.9 COMPONENTS Interpreter REQUIRED)
-add_test(NAME test_instructions
-         COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/unit/perf/test_instructions.py)
-set_tests_properties(test_instructions PROPERTIES
-  LABELS unit TIMEOUT 60 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 
-# What is shipped is what is counted, so it is built in a folder of its own, whatever this preset is. The baseline is
-# gcc's.
-if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT TORC_SANITIZE AND NOT TORC_FUZZ)
+# What is shipped is what is counted, so it is built in a folder of its own. The baseline is gcc's.
+if(TORC_TEST_ONCE)
+  add_test(NAME test_instructions
+           COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/unit/perf/test_instructions.py)
+  set_tests_properties(test_instructions PROPERTIES
+    LABELS unit TIMEOUT 60 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
   add_test(NAME perf_instr
            COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/perf/instr --build ${CMAKE_BINARY_DIR}/instr)
   set_tests_properties(perf_instr PROPERTIES
