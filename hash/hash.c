@@ -559,9 +559,9 @@ static int64_t put_compact(const struct put *put, uint64_t ref)
     return created == -EMSGSIZE ? put_as_full(put, ref) : created;
 }
 
-/* Sum up the pairs. -EMSGSIZE: a part is too long. The limits are about the text, as users count;
- * the sum is about what is stored. */
-static int measure(struct put *put)
+/* Sum up the pairs, for a hash that is full already only their lengths. -EMSGSIZE: a part is too
+ * long. The limits are about the text, as users count; the sum is about what is stored. */
+static int measure(struct put *put, bool is_full)
 {
     const struct torc_hash_limits *limits = put->keyspace->limits;
     size_t most = torc_min_u64(limits->max_part_bytes, TORC_RECORD_PART_MAX);
@@ -570,7 +570,9 @@ static int measure(struct put *put)
     for (size_t i = 0; i < put->n_pairs; ++i) {
         const struct torc_pair *pair = &put->pairs[i];
         longest = torc_max_u64(longest, torc_max_u64(pair->field.len, pair->value.len));
-        torc_compact_plan_add(&put->plan, pair->field, pair->value);
+        if (!is_full) {
+            torc_compact_plan_add(&put->plan, pair->field, pair->value);
+        }
     }
     if (longest > most || put->key->name.len > most) {
         return -EMSGSIZE;
@@ -592,19 +594,41 @@ static int64_t put_full(const struct put *put, uint64_t ref)
     return created;
 }
 
-/* The common case, without a plan: one short pair and a block with room for it. -EAGAIN: nothing
- * was done, it must go the long way. */
+/* The same for one pair, without a plan. */
+static int64_t put_at_once_full(struct torc_keyspace *keyspace, const struct torc_key *key,
+                                uint64_t root, const struct torc_pair *pair)
+{
+    const struct torc_hash_limits *limits = keyspace->limits;
+    uint64_t most = torc_min_u64(limits->max_part_bytes, TORC_RECORD_PART_MAX);
+    if (pair->field.len > most || pair->value.len > most) {
+        return -EMSGSIZE;
+    }
+    torc_keyspace_begin(keyspace, TORC_OPERATION_PUT, key->hash);
+    int64_t created =
+        torc_full_put(keyspace->arena, root, pair, 1, keyspace->limits->disable_encoding);
+    if (created >= 0) {
+        torc_keyspace_note_full(keyspace, root);
+    }
+    torc_keyspace_end(keyspace);
+    return created;
+}
+
+/* The common case, without a plan: one short pair and a block with room for it, or a full hash.
+ * -EAGAIN: nothing was done, it must go the long way. */
 static int64_t put_at_once(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref,
                            const struct torc_pair *pair)
 {
     const struct torc_hash_limits *limits = keyspace->limits;
     uint64_t most = torc_min_u64(limits->compact_max_value, limits->max_part_bytes);
     uint8_t *record = record_at(keyspace, ref);
-    if (torc_record_type(record) != TORC_RECORD_COMPACT || pair->field.len > most ||
-        pair->value.len > most) {
+    uint8_t *block = torc_keyspace_payload(record, key->name.len);
+    enum torc_record_type type = torc_record_type(record);
+    if (type == TORC_RECORD_FULL) {
+        return put_at_once_full(keyspace, key, torc_load_u40(block), pair);
+    }
+    if (type != TORC_RECORD_COMPACT || pair->field.len > most || pair->value.len > most) {
         return -EAGAIN;
     }
-    uint8_t *block = torc_keyspace_payload(record, key->name.len);
     if (torc_compact_count(block) >= limits->compact_max_entries) {
         return -EAGAIN;
     }
@@ -628,7 +652,7 @@ static int64_t put_planned(struct put *put, uint64_t ref)
                 torc_compact_is_verbatim(torc_keyspace_payload(record, put->key->name.len));
         }
     }
-    int rc = measure(put);
+    int rc = measure(put, type == TORC_RECORD_FULL);
     if (rc != 0) {
         return rc;
     }
@@ -652,7 +676,7 @@ int64_t torc_hash_put(struct torc_keyspace *keyspace, const struct torc_key *key
     uint64_t ref = torc_keyspace_find(keyspace, key);
     if (ref != TORC_REF_NONE && n_pairs == 1) {
         int64_t created = put_at_once(keyspace, key, ref, pairs);
-        if (TORC_LIKELY(created >= 0)) {
+        if (TORC_LIKELY(created != -EAGAIN)) {
             return created;
         }
     }
