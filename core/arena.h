@@ -125,10 +125,15 @@ void torc_arena_set_root(struct torc_arena *arena, unsigned database, uint64_t r
 void torc_arena_set_in_flight(struct torc_arena *arena, uint64_t what);
 uint64_t torc_arena_in_flight(const struct torc_arena *arena);
 
-/* Give free memory back to the kernel, but for 1/256 of what is committed, a commit step at least;
- * frees keep more for the next allocation. At most about `max_bytes` a call (a commit step, 2 MiB
- * with huge pages, is the least). True while there is more. For idle moments: costs a syscall per
- * piece, about 0.2 ms a MiB. */
+/* Give free memory above what is kept for the next allocation (1/16 of what is committed, 4 MiB at
+ * least) back to the kernel, at most about `max_bytes` a call (a commit step, 256 KiB or 2 MiB with
+ * huge pages, is the least). True while there is more. A free gives back up to twice as much as it
+ * frees itself, 1 to 8 MiB; the rest of a large one is for the moments after it. Costs a syscall
+ * per piece, about 0.2 ms a MiB; nothing when there is nothing to give. */
+bool torc_arena_trim(struct torc_arena *arena, uint64_t max_bytes);
+
+/* The same for idle moments: gives all back but for 1/256 of what is committed, a commit step at
+ * least. */
 bool torc_arena_tidy(struct torc_arena *arena, uint64_t max_bytes);
 
 /* For tests: let the n-th allocation from now (1 = the next) and all later ones fail with -ENOSPC;

@@ -14,8 +14,11 @@
 #define KEEP_MIN_BYTES  (4ull * TORC_MIB) /* free memory kept at least... */
 #define KEEP_SHARE_LOG2 4u                /* ...and 1/16 of what is committed */
 #define TIDY_SHARE_LOG2 8u                /* torc_arena_tidy(): a commit step, or 1/256 */
-#define FREE_TRIM_BYTES TORC_MIB          /* at most given back within one free */
-#define NO_ORDER        TORC_FREE_ORDERS
+/* Given back within one free: twice what it frees, so that no pattern of use leaves some behind,
+ * but between these. */
+#define FREE_TRIM_MIN_BYTES TORC_MIB
+#define FREE_TRIM_MAX_BYTES (8 * TORC_MIB)
+#define NO_ORDER            TORC_FREE_ORDERS
 
 uint64_t torc_arena_heap_first(uint64_t capacity, unsigned step_order)
 {
@@ -214,13 +217,24 @@ static void idle_release(struct torc_arena *arena, uint64_t keep, uint64_t budge
     }
 }
 
+static bool release_down_to(struct torc_arena *arena, uint64_t keep, uint64_t max_bytes)
+{
+    const struct torc_superblock *super = arena->super;
+    idle_release(arena, keep, torc_max_u64(max_bytes >> TORC_PAGE_LOG2, 1));
+    return (super->flags & TORC_SUPER_HOLD) == 0 && super->idle_pages > keep;
+}
+
+bool torc_arena_trim(struct torc_arena *arena, uint64_t max_bytes)
+{
+    return release_down_to(arena, keep_pages(arena->super), max_bytes);
+}
+
 bool torc_arena_tidy(struct torc_arena *arena, uint64_t max_bytes)
 {
     const struct torc_superblock *super = arena->super;
     uint64_t keep = torc_max_u64(super->committed >> TIDY_SHARE_LOG2 >> TORC_PAGE_LOG2,
                                  1ull << super->step_order);
-    idle_release(arena, keep, torc_max_u64(max_bytes >> TORC_PAGE_LOG2, 1));
-    return (super->flags & TORC_SUPER_HOLD) == 0 && super->idle_pages > keep;
+    return release_down_to(arena, keep, max_bytes);
 }
 
 /* ---- page runs ---- */
@@ -273,6 +287,8 @@ static int block_find(struct torc_arena *arena, unsigned order, unsigned *out_or
                       enum torc_free_colour *out_colour)
 {
     struct torc_superblock *super = arena->super;
+    const uint64_t n_pages = 1ull << order;
+    bool joined = false;
     bool unified = false;
     for (;;) {
         for (unsigned colour = 0; colour < TORC_FREE_COLOURS; colour++) {
@@ -283,9 +299,16 @@ static int block_find(struct torc_arena *arena, unsigned order, unsigned *out_or
                 return 0;
             }
         }
+        /* Free neighbours of different colour may be what is missing: make them one. Without it a
+         * pattern of large runs could grow the heap for ever, as none finds the place of the last.
+         */
+        if (!joined && super->idle_pages >= n_pages / 2) {
+            joined = true;
+            idle_release(arena, 0, 2 * n_pages);
+            continue;
+        }
         int rc = heap_grow(arena, order);
         if (rc == -ENOSPC && !unified) {
-            /* Two free neighbours of different colour may be what is missing: make them one. */
             unified = true;
             idle_release(arena, 0, UINT64_MAX);
         } else if (rc != 0) {
@@ -330,6 +353,7 @@ void torc_arena_pages_give(struct torc_arena *arena, uint32_t number, uint64_t n
     free_range(arena, number, number + n_pages, TORC_FREE_RESIDENT);
     uint64_t keep = keep_pages(arena->super);
     if (TORC_UNLIKELY(arena->super->idle_pages > keep)) {
-        idle_release(arena, keep, FREE_TRIM_BYTES >> TORC_PAGE_LOG2);
+        uint64_t bytes = torc_min_u64(2 * n_pages * TORC_PAGE_BYTES, FREE_TRIM_MAX_BYTES);
+        idle_release(arena, keep, torc_max_u64(bytes, FREE_TRIM_MIN_BYTES) >> TORC_PAGE_LOG2);
     }
 }

@@ -34,6 +34,7 @@
 #define MAINTAIN_EVERY      16u   /* commands between two steps of maintenance */
 #define MAINTAIN_STEP       16u   /* units of such a step, and of a round while more is due */
 #define MAINTAIN_IDLE       128u  /* units of a step when nothing else is to do */
+#define TRIM_BYTES          ((uint64_t)256 * 1024) /* given back in such a step: about 50 us */
 #define TIDY_BYTES          ((uint64_t)2 * 1024 * 1024)
 
 struct torc_poller {
@@ -521,6 +522,7 @@ static void maintain(struct torc_poller *p, bool is_idle)
         p->maintained_at = commands;
         p->has_maintenance =
             torc_keyspace_maintain(p->service->keyspace, is_idle ? MAINTAIN_IDLE : MAINTAIN_STEP);
+        p->has_maintenance |= torc_arena_trim(p->service->arena, TRIM_BYTES);
     }
     /* In quiet times: make memory compact, and give back what is free. */
     p->has_settling = false;
