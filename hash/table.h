@@ -100,7 +100,8 @@ void torc_table_remove(struct torc_arena *arena, struct torc_table *table, uint6
 /* Visit all entries of at least `min_homes` homes (0 counts as 1; a home has nine entries or so)
  * from `cursor` (0 = start, any value is safe): calls visit(arg, ref) for each. Returns the next
  * cursor, 0 at the end. Whatever is there from the first to the last call is visited, whatever
- * happens between calls; nothing is visited twice unless it was removed and came back. The order is
+ * happens between calls; nothing is visited twice unless it was removed and came back, or the table
+ * shrank to an eighth since the first call: then the walk begins anew on what is left. The order is
  * scattered over the table, so that whoever deletes in this order leaves it evenly filled. The
  * visitor must not change the table. */
 uint64_t torc_table_scan(const struct torc_arena *arena, const struct torc_table *table,

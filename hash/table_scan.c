@@ -13,13 +13,17 @@
  * the hash inside the cell, not 0 only where a cell came to hold many homes
  *
  * A cell is a range of hashes and so means the same in every mapping; an entry is in one cell. So
- * whatever is there all the time is visited once, growth and shrinking or not.
+ * whatever is there all the time is visited once, growth and shrinking or not. Only a cursor whose
+ * cells are far smaller than homes, since the table shrank to an eighth or the cursor was made up,
+ * begins anew: going on would take as many steps as the old table had cells, nearly all of them for
+ * nothing.
  */
 #include "hash/table_private.h"
 
 #define RANDOM_DRAWS   64u
 #define CURSOR_K_BITS  6u
 #define CURSOR_K_MASK  ((1u << CURSOR_K_BITS) - 1)
+#define CURSOR_K_SPARE 3u /* see above */
 #define PLACE_BITS     (64u - CURSOR_K_BITS)
 #define STEP_HOMES_MAX 64u /* homes of one cell visited in one step */
 
@@ -192,10 +196,11 @@ uint64_t torc_table_scan(const struct torc_arena *arena, const struct torc_table
     }
     unsigned k = (unsigned)cursor & CURSOR_K_MASK;
     uint64_t place = cursor >> CURSOR_K_BITS;
-    if (cursor == 0) {
-        k = torc_log2_floor(table->n_lines);
+    unsigned k_now = torc_log2_floor(table->n_lines);
+    if (cursor == 0 || k > k_now + CURSOR_K_SPARE) {
+        k = k_now;
+        place = 0;
     }
-    k = k < PLACE_BITS ? k : PLACE_BITS - 1; /* a made-up cursor */
     unsigned rest = PLACE_BITS - k;
     uint64_t n_visited = 0;
     do {
