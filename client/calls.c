@@ -140,6 +140,9 @@ static int call_bytes(struct torc *torc, enum torc_op op, const struct torc_byte
 int torc_hget(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
               struct torc_bytes *out_value)
 {
+    if (out_value == NULL) {
+        return torc_fail_output(torc);
+    }
     const struct torc_bytes bytes[] = {key, field};
     return call_bytes(torc, TORC_OP_HGET, bytes, 2, out_value);
 }
@@ -147,6 +150,9 @@ int torc_hget(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
 int64_t torc_hmget(struct torc *torc, struct torc_bytes key, const struct torc_bytes *fields,
                    size_t n_fields, struct torc_bytes *out_values)
 {
+    if (out_values == NULL) {
+        return torc_fail_output(torc);
+    }
     int rc = torc_enter_sync(torc);
     if (rc != TORC_OK) {
         return rc;
@@ -200,6 +206,9 @@ int64_t torc_hstrlen(struct torc *torc, struct torc_bytes key, struct torc_bytes
 int torc_hincrby(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
                  int64_t increment, int64_t *out_value)
 {
+    if (out_value == NULL) {
+        return torc_fail_output(torc);
+    }
     const struct torc_bytes bytes[] = {key, field};
     const uint64_t number = (uint64_t)increment;
     struct torc_reply reply;
@@ -217,6 +226,9 @@ int torc_hincrby(struct torc *torc, struct torc_bytes key, struct torc_bytes fie
 int torc_hincrbyfloat(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
                       struct torc_bytes increment, struct torc_bytes *out_value)
 {
+    if (out_value == NULL) {
+        return torc_fail_output(torc);
+    }
     const struct torc_bytes bytes[] = {key, field, increment};
     struct torc_bytes value;
     int rc = call_bytes(torc, TORC_OP_HINCRBYFLOAT, bytes, 3, &value);
@@ -253,6 +265,9 @@ int64_t torc_dbsize(struct torc *torc)
 
 int torc_randomkey(struct torc *torc, struct torc_bytes *out_key)
 {
+    if (out_key == NULL) {
+        return torc_fail_output(torc);
+    }
     return call_bytes(torc, TORC_OP_RANDOMKEY, NULL, 0, out_key);
 }
 
@@ -324,6 +339,9 @@ static int give_result(struct torc *torc, const struct torc_reply *reply, enum t
 
 int torc_hgetall(struct torc *torc, struct torc_bytes key, struct torc_result *out_result)
 {
+    if (out_result == NULL) {
+        return torc_fail_output(torc);
+    }
     struct torc_reply reply;
     int rc = call_few(torc, TORC_OP_HGETALL, &key, 1, &reply);
     return rc != TORC_OK ? rc : give_result(torc, &reply, TORC_MAP, out_result);
@@ -331,6 +349,9 @@ int torc_hgetall(struct torc *torc, struct torc_bytes key, struct torc_result *o
 
 int torc_hkeys(struct torc *torc, struct torc_bytes key, struct torc_result *out_result)
 {
+    if (out_result == NULL) {
+        return torc_fail_output(torc);
+    }
     struct torc_reply reply;
     int rc = call_few(torc, TORC_OP_HKEYS, &key, 1, &reply);
     return rc != TORC_OK ? rc : give_result(torc, &reply, TORC_ARRAY, out_result);
@@ -338,6 +359,9 @@ int torc_hkeys(struct torc *torc, struct torc_bytes key, struct torc_result *out
 
 int torc_hvals(struct torc *torc, struct torc_bytes key, struct torc_result *out_result)
 {
+    if (out_result == NULL) {
+        return torc_fail_output(torc);
+    }
     struct torc_reply reply;
     int rc = call_few(torc, TORC_OP_HVALS, &key, 1, &reply);
     return rc != TORC_OK ? rc : give_result(torc, &reply, TORC_ARRAY, out_result);
@@ -345,6 +369,9 @@ int torc_hvals(struct torc *torc, struct torc_bytes key, struct torc_result *out
 
 int torc_keys(struct torc *torc, struct torc_bytes pattern, struct torc_result *out_result)
 {
+    if (out_result == NULL) {
+        return torc_fail_output(torc);
+    }
     struct torc_reply reply;
     int rc = call_few(torc, TORC_OP_KEYS, &pattern, 1, &reply);
     return rc != TORC_OK ? rc : give_result(torc, &reply, TORC_ARRAY, out_result);
@@ -353,6 +380,9 @@ int torc_keys(struct torc *torc, struct torc_bytes pattern, struct torc_result *
 int torc_hrandfield(struct torc *torc, struct torc_bytes key, int64_t count, int with_values,
                     struct torc_result *out_result)
 {
+    if (out_result == NULL) {
+        return torc_fail_output(torc);
+    }
     char decimal[DECIMAL_BYTES];
     int len = snprintf(decimal, sizeof decimal, "%lld", (long long)count);
     const struct torc_bytes bytes[] = {key, torc_mem(decimal, (size_t)len), torc_str("WITHVALUES")};
@@ -403,18 +433,27 @@ static int call_scan(struct torc *torc, enum torc_op op, const struct torc_bytes
 int torc_scan(struct torc *torc, uint64_t cursor, struct torc_bytes match, uint64_t count,
               struct torc_result *out_result)
 {
+    if (out_result == NULL) {
+        return torc_fail_output(torc);
+    }
     return call_scan(torc, TORC_OP_SCAN, NULL, cursor, match, count, true, out_result);
 }
 
 int torc_hscan(struct torc *torc, struct torc_bytes key, uint64_t cursor, struct torc_bytes match,
                uint64_t count, int with_values, struct torc_result *out_result)
 {
+    if (out_result == NULL) {
+        return torc_fail_output(torc);
+    }
     return call_scan(torc, TORC_OP_HSCAN, &key, cursor, match, count, with_values != 0, out_result);
 }
 
 int torc_command(struct torc *torc, const struct torc_bytes *words, size_t n_words,
                  struct torc_result *out_result)
 {
+    if (out_result == NULL) {
+        return torc_fail_output(torc);
+    }
     int rc = torc_enter_sync(torc);
     if (rc != TORC_OK) {
         return rc;

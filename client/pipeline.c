@@ -63,6 +63,9 @@ int torc_submit_command(struct torc *torc, uint64_t tag, const struct torc_bytes
 
 static int collect(struct torc *torc, bool wait, struct torc_result *out_result)
 {
+    if (out_result == NULL) {
+        return torc_fail_output(torc);
+    }
     int rc = torc_enter(torc);
     if (rc != TORC_OK) {
         return rc;

@@ -79,6 +79,13 @@ static int error_of_errno(int error)
     }
 }
 
+int torc_fail_output(struct torc *torc)
+{
+    return torc_is_ours(torc)
+               ? torc_fail(torc, TORC_EINVAL, "nowhere to put what comes back: an output is NULL")
+               : TORC_EINVAL;
+}
+
 int torc_fail_errno(struct torc *torc, int error)
 {
     switch (error) {
@@ -262,6 +269,11 @@ static bool copy_options(struct torc *torc, const struct torc_options *options)
 /* What is wrong with the options, or NULL. Sizes are the server's business. */
 static const char *fault_of(const struct torc_options *options)
 {
+    for (const char *c = options->name; c != NULL && *c != '\0'; c++) {
+        if (*c < ' ' || *c > '~') {
+            return "the name of the session is not printable ASCII";
+        }
+    }
     if (options->name != NULL && strlen(options->name) >= TORC_HANDSHAKE_NAME_BYTES) {
         return "the name of the session is too long";
     }

@@ -83,6 +83,9 @@ static inline int torc_fail(struct torc *torc, int error, const char *text)
 /* The same with a text made for it. */
 int torc_failf(struct torc *torc, int error, const char *format, ...) TORC_PRINTF(3, 4);
 
+/* TORC_EINVAL for an output that is NULL: before anything is sent. */
+int torc_fail_output(struct torc *torc);
+
 /* The error of the API for a negative errno of the ring layer, and its text noted. */
 int torc_fail_errno(struct torc *torc, int error);
 

@@ -105,7 +105,8 @@ struct torc_options {
     const char *socket; /* control socket; NULL: $TORC_SOCKET; without that
                            /run/torc/torc.sock, and if nobody listens there
                            $XDG_RUNTIME_DIR/torc.sock */
-    const char *name;   /* of the session, shown by the server; up to 63 bytes; NULL none */
+    const char *name;   /* of the session, shown by the server; up to 63 bytes of printable ASCII;
+                           NULL none */
     uint32_t slots;     /* requests in flight, power of two; 0 = the server's default, 256 */
     uint32_t request_area_bytes; /* power of two; 0 = the server's default */
     uint32_t reply_area_bytes;   /* power of two; 0 = the server's default */
@@ -176,14 +177,20 @@ TORC_API const char *torc_version(void);
  * come back as borrowed bytes, good until the next call on the handle or torc_borrow_values().
  *
  * Errors of each call:
- *   TORC_EINVAL     not this thread's handle; bytes with a length and data NULL; no fields, pairs
- * or keys where some must be; results of a pipeline outstanding (collect them first) TORC_ENOMEM no
- * memory to remember the request or the reply TORC_EPIPE      the server is gone, or the handle has
- * no session; a write in flight has an unknown outcome TORC_ETIMEDOUT  no reply before the
- * deadline; a write has an unknown outcome TORC_EAGAIN     replies to calls that timed out fill the
- * session; nothing was sent TORC_EMSGSIZE   request above the session's cap (nothing was sent), or
- * reply above it (nothing was changed) TORC_EBADMSG    the server's bytes make no sense; so do all
- * later calls until torc_reattach() TORC_EREPLY     another error reply: the text is Redis's */
+ *
+ * - TORC_EINVAL: not this thread's handle; bytes with a length and data NULL; an output that is
+ *   NULL; no fields, pairs or keys where some must be; results of a pipeline outstanding (collect
+ *   them first)
+ * - TORC_ENOMEM: no memory to remember the request or the reply
+ * - TORC_EPIPE: the server is gone, or the handle has no session; a write in flight has an unknown
+ *   outcome
+ * - TORC_ETIMEDOUT: no reply before the deadline; a write has an unknown outcome
+ * - TORC_EAGAIN: replies to calls that timed out fill the session; nothing was sent
+ * - TORC_EMSGSIZE: request above the session's cap (nothing was sent), or reply above it (nothing
+ *   was changed)
+ * - TORC_EBADMSG: the server's bytes make no sense; so do all later calls until torc_reattach()
+ * - TORC_EREPLY: another error reply: the text is Redis's
+ */
 
 /* PING: is the server there? TORC_OK. Errors: each call's. */
 TORC_API int torc_ping(struct torc *torc);
@@ -374,14 +381,16 @@ TORC_API int torc_command(struct torc *torc, const struct torc_bytes *words, siz
  * borrows memory until the next collect or synchronous call; submitting more leaves it alone.
  *
  * Errors of each submit, and none of them has an effect but TORC_ETIMEDOUT:
- *   TORC_EINVAL     not this thread's handle; bytes with a length and data NULL; no fields or pairs
- *   TORC_ENOMEM     no memory to remember the request
- *   TORC_EPIPE      the server is gone, or the handle has no session
- *   TORC_EAGAIN     no slot, or no room in the request area: collect first
- *   TORC_EMSGSIZE   above the session's cap
- *   TORC_EBADMSG    the server broke the protocol before: torc_reattach()
- *   TORC_ETIMEDOUT  a long request was not taken before the deadline: it is not outstanding, and
- * its outcome is unknown */
+ *
+ * - TORC_EINVAL: not this thread's handle; bytes with a length and data NULL; no fields or pairs
+ * - TORC_ENOMEM: no memory to remember the request
+ * - TORC_EPIPE: the server is gone, or the handle has no session
+ * - TORC_EAGAIN: no slot, or no room in the request area: collect first
+ * - TORC_EMSGSIZE: above the session's cap
+ * - TORC_EBADMSG: the server broke the protocol before: torc_reattach()
+ * - TORC_ETIMEDOUT: a long request was not taken before the deadline: it is not outstanding, and
+ *   its outcome is unknown
+ */
 
 /* HGET. Its result: TORC_STRING or TORC_NIL. Errors: each submit's. */
 TORC_API int torc_submit_hget(struct torc *torc, uint64_t tag, struct torc_bytes key,

@@ -287,6 +287,41 @@ START_TEST(null_handles_are_refused)
 }
 END_TEST
 
+/* Every output, each of them in a call that would change or say something. */
+START_TEST(an_output_that_is_null_is_refused_before_anything_is_sent)
+{
+    struct client_fixture f = client_fixture_fake(NULL);
+    struct torc *torc = f.torc;
+    const struct torc_bytes x = torc_str("x");
+    const struct torc_bytes none = {NULL, 0};
+    const struct torc_bytes words[] = {torc_str("PING")};
+    const int64_t given[] = {
+        torc_hget(torc, x, x, NULL),
+        torc_hmget(torc, x, &x, 1, NULL),
+        torc_hincrby(torc, x, x, 1, NULL),
+        torc_hincrbyfloat(torc, x, x, torc_str("1"), NULL),
+        torc_randomkey(torc, NULL),
+        torc_hgetall(torc, x, NULL),
+        torc_hkeys(torc, x, NULL),
+        torc_hvals(torc, x, NULL),
+        torc_hrandfield(torc, x, 1, 0, NULL),
+        torc_hscan(torc, x, 0, none, 0, 1, NULL),
+        torc_keys(torc, x, NULL),
+        torc_scan(torc, 0, none, 0, NULL),
+        torc_command(torc, words, 1, NULL),
+        torc_collect(torc, NULL),
+        torc_try_collect(torc, NULL),
+    };
+    for (size_t i = 0; i < N_OF(given); i++) {
+        ck_assert_msg(given[i] == TORC_EINVAL, "call %zu: %lld", i, (long long)given[i]);
+    }
+    ck_assert_ptr_nonnull(strstr(torc_error_text(torc), "output"));
+    ck_assert_uint_eq(torc_outstanding(torc), 0);
+    ck_assert_int_eq(torc_ping(torc), TORC_OK);
+    client_fixture_end(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("misuse");
@@ -305,6 +340,7 @@ int main(void)
     tcase_add_test(tcase, a_handle_that_could_not_attach_again_refuses_all_but_another_try);
     tcase_add_test(tcase, closing_a_handle_without_a_session_frees_it);
     tcase_add_test(tcase, null_handles_are_refused);
+    tcase_add_test(tcase, an_output_that_is_null_is_refused_before_anything_is_sent);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -61,6 +61,8 @@ static const struct refusal refusals[] = {
      {.name = "1234567890123456789012345678901234567890123456789012345678901234"},
      TORC_EINVAL,
      "name"},
+    {"a name with a line end", {0}, {.name = "a b\n"}, TORC_EINVAL, "printable"},
+    {"a name with a letter of Latin-1", {0}, {.name = "caf\xe9"}, TORC_EINVAL, "printable"},
     {"an unknown way to wait", {0}, {.spin = (enum torc_spin)3}, TORC_EINVAL, "spin"},
     {"a reserved member", {0}, {.reserved = {0, 0, 0, 1}}, TORC_EINVAL, "reserved"},
     {"a reserved word", {0}, {.reserved_word = 1}, TORC_EINVAL, "reserved"},
