@@ -412,7 +412,8 @@ void torc_calls_prepare(const struct torc_service *service, struct torc_call *ca
     }
 }
 
-__attribute__((noinline)) static void run_timed(struct torc_service *service, struct torc_call *call)
+__attribute__((noinline)) static void run_timed(struct torc_service *service,
+                                                struct torc_call *call)
 {
     struct torc_command_stats *mine = &service->stats.commands[call->counted_as];
     uint64_t start = torc_clock_ticks(&service->facts.clock);

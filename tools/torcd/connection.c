@@ -307,7 +307,7 @@ static bool execute(struct torc_connection *c, struct torc_service *service,
 
 /* The input cannot go on: answer, if an answer is due, and close. */
 COLD static void end_input(struct torc_connection *c, struct torc_service *service,
-                      enum torc_resp_outcome outcome, uint64_t now_ns)
+                           enum torc_resp_outcome outcome, uint64_t now_ns)
 {
     if (outcome == TORC_RESP_FAULT) {
         torc_sink_fault_with(&c->sink.sink, c->parser.fault,

@@ -67,8 +67,8 @@ static size_t put_number(uint8_t *to, char type, uint64_t value, bool negative)
     return n + 2;
 }
 
-/* put_number() of no sign, for the short lengths that nearly all headers have: one store each. Writes
- * up to 8 bytes. */
+/* put_number() of no sign, for the short lengths that nearly all headers have: one store each.
+ * Writes up to 8 bytes. */
 static inline size_t put_length(uint8_t *to, char type, uint64_t value)
 {
     const uint64_t crlf = '\r' | '\n' << 8;

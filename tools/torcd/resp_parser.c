@@ -427,8 +427,8 @@ static inline bool is_line(uint64_t front, char type, unsigned n_digits)
     return (front & mask) == ((uint64_t)type | (uint64_t)('\r' | '\n' << 8) << shift);
 }
 
-/* The header of `type` in the WORD_BYTES_MIN low bytes of `front`: its length with CR LF, or 0 if it
- * is not a canonical number of one to `digits_max` digits. */
+/* The header of `type` in the WORD_BYTES_MIN low bytes of `front`: its length with CR LF, or 0 if
+ * it is not a canonical number of one to `digits_max` digits. */
 static inline unsigned read_line(uint64_t front, char type, unsigned digits_max,
                                  uint32_t *out_value)
 {
