@@ -245,32 +245,37 @@ static inline unsigned collect(struct torc_connection *c, struct torc_batch *bat
                                enum torc_resp_outcome *out_outcome)
 {
     struct torc_slices *strings = &batch->strings;
+    enum torc_resp_outcome outcome = TORC_RESP_REQUEST;
     unsigned n = 0;
+    size_t at = c->input_start; /* in locals, since the words written could be these fields */
+    const size_t end = c->input_end;
+    const uint8_t *input = c->input;
     strings->n = 0;
-    *out_outcome = TORC_RESP_REQUEST;
     while (n < max) {
-        if (c->input_start == c->input_end) {
-            *out_outcome = TORC_RESP_MORE;
+        if (at == end) {
+            outcome = TORC_RESP_MORE;
             break;
         }
         size_t consumed = 0;
-        uint32_t n_words = torc_resp_parse_short(
-            &c->parser, c->input + c->input_start, c->input_end - c->input_start,
-            strings->items + strings->n, strings->cap - strings->n, &consumed);
-        c->input_start += consumed;
+        uint32_t n_words =
+            torc_resp_parse_short(&c->parser, input + at, end - at, strings->items + strings->n,
+                                  strings->cap - strings->n, &consumed);
+        at += consumed;
         if (TORC_UNLIKELY(n_words == 0)) {
-            enum torc_resp_outcome outcome = collect_other(c, strings, &n_words);
+            c->input_start = at;
+            outcome = collect_other(c, strings, &n_words);
+            at = c->input_start;
             if (outcome != TORC_RESP_REQUEST) {
-                *out_outcome = outcome;
                 break;
             }
         }
-        batch->first[n] = (uint32_t)strings->n;
         batch->count[n] = n_words;
-        batch->ends[n] = c->input_start;
+        batch->ends[n] = at;
         strings->n += n_words;
         n++;
     }
+    c->input_start = at;
+    *out_outcome = outcome;
     return n;
 }
 
@@ -279,10 +284,11 @@ static inline unsigned collect(struct torc_connection *c, struct torc_batch *bat
 static bool execute(struct torc_connection *c, struct torc_service *service,
                     struct torc_batch *batch, unsigned n, size_t enough)
 {
+    struct torc_slice *words = batch->strings.items;
     for (unsigned i = 0; i < n; i++) {
         struct torc_call *call = &batch->calls[i];
-        torc_call_from_words(service, batch->strings.items + batch->first[i], batch->count[i],
-                             batch->scratch[i], call);
+        torc_call_from_words(service, words, batch->count[i], batch->scratch[i], call);
+        words += batch->count[i];
         call->sink = &c->sink.sink;
         call->caller = &c->caller;
     }
@@ -363,7 +369,7 @@ static inline void work(struct torc_connection *c, struct torc_service *service,
     const size_t enough = torc_output_pending(&c->output) + TORC_CONNECTION_VISIT_REPLY_BYTES;
     enum torc_resp_outcome outcome =
         c->input_start == c->input_end ? TORC_RESP_MORE : TORC_RESP_REQUEST;
-    while (c->phase == TORC_CONNECTION_OPEN && commands != 0) {
+    for (;;) {
         if (outcome == TORC_RESP_MORE) {
             size_t got = c->is_readable && bytes != 0 ? read_some(c, service, bytes) : 0;
             if (got == 0) {
@@ -392,6 +398,10 @@ static inline void work(struct torc_connection *c, struct torc_service *service,
         }
         if (TORC_UNLIKELY(outcome > TORC_RESP_REQUEST)) {
             end_input(c, service, outcome, now_ns);
+            break;
+        }
+        if (commands == 0 || (outcome == TORC_RESP_MORE && !c->is_readable && !c->has_ended)) {
+            break;
         }
     }
 }
@@ -481,10 +491,12 @@ bool torc_connection_serve(struct torc_connection *connection, struct torc_servi
 {
     struct torc_connection *c = connection;
     c->was_served = true;
-    if (!is_paused(c)) {
-        work(c, service, batch, now_ns);
-    } else if (c->phase == TORC_CONNECTION_OPEN) {
-        read_ahead(c, service);
+    if (c->phase == TORC_CONNECTION_OPEN) {
+        if (TORC_LIKELY(!is_paused(c))) {
+            work(c, service, batch, now_ns);
+        } else {
+            read_ahead(c, service);
+        }
     }
     if (c->phase == TORC_CONNECTION_OPEN || c->phase == TORC_CONNECTION_LAST_REPLIES) {
         send_output(c, service, now_ns);
