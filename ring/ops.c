@@ -2,11 +2,12 @@
  *
  * The table of operations, and a name lookup that does not depend on how many there are.
  *
- * A name of up to 16 bytes is read as two words that overlap (its first and its last eight bytes),
- * which with the length are the whole name. Mixed, with bit 0x20 of every byte set so that the case
- * of letters does not matter, they are hashed to a slot of an open-addressed index of op numbers. A
- * candidate is the one if the words differ from its name in nothing but the case bit of letters:
- * one xor and one mask each.
+ * A name of up to 16 bytes is read as two words, its head and its tail, which with the length are
+ * the whole name: the first and the last eight bytes, which overlap, or for up to eight bytes one
+ * word and no tail. Mixed, with bit 0x20 of every byte set so that the case of letters does not
+ * matter, they are hashed to a slot of an open-addressed index of op numbers. A candidate is the
+ * one if the words differ from its name in nothing but the case bit of letters: one xor and one
+ * mask each.
  *
  * The index is filled from TORC_OPS when the program is loaded, so that a new line there is all
  * that a new op takes.
@@ -46,18 +47,24 @@ struct op_key {
 static struct op_key keys[TORC_OP_LIMIT];
 static uint16_t index_of_ops[INDEX_SLOTS]; /* op, and length of its name << 8; 0: free */
 
-/* First and last bytes of a name of 1 to 16 bytes; no byte outside of it is read. */
+/* All of a name of 4 to 8 bytes: its first and last four, which overlap. */
+static inline uint64_t load_word(const char *name, size_t len)
+{
+    return torc_load_u32(name) | (uint64_t)torc_load_u32(name + len - 4) << 32;
+}
+
+/* Head and tail of a name of 1 to 16 bytes; no byte outside of it is read. */
 static inline void load_words(const char *name, size_t len, uint64_t *out_head, uint64_t *out_tail)
 {
-    if (len >= 8) {
+    *out_tail = 0;
+    if (len > 8) {
         *out_head = torc_load_u64(name);
         *out_tail = torc_load_u64(name + len - 8);
     } else if (len >= 4) {
-        *out_head = torc_load_u32(name);
-        *out_tail = torc_load_u32(name + len - 4);
+        *out_head = load_word(name, len);
     } else {
-        *out_head = (uint8_t)name[0];
-        *out_tail = (uint64_t)(uint8_t)name[len / 2] << 8 | (uint8_t)name[len - 1];
+        *out_head = (uint64_t)(uint8_t)name[0] | (uint64_t)(uint8_t)name[len / 2] << 8 |
+                    (uint64_t)(uint8_t)name[len - 1] << 16;
     }
 }
 
@@ -129,7 +136,8 @@ const struct torc_op_info *torc_op_info(uint8_t op)
     return &infos[op];
 }
 
-enum torc_op torc_op_find(const char *name, size_t len)
+/* Any name. Out of line, for torc_op_find() to be short. */
+__attribute__((noinline)) static enum torc_op find_any(const char *name, size_t len)
 {
     if (len == 0 || len > TORC_OP_NAME_BYTES) {
         return TORC_OP_NONE;
@@ -149,4 +157,18 @@ enum torc_op torc_op_find(const char *name, size_t len)
             return TORC_OP_NONE;
         }
     }
+}
+
+enum torc_op torc_op_find(const char *name, size_t len)
+{
+    /* Nearly every name is one word, and in its own slot. */
+    if (TORC_LIKELY(len - 4 <= 4)) {
+        uint64_t head = load_word(name, len);
+        unsigned entry = index_of_ops[slot_of(head, 0)];
+        const struct op_key *key = &keys[entry & (TORC_OP_LIMIT - 1)];
+        if (TORC_LIKELY(entry >> 8 == len && ((head ^ key->head) & key->head_exact) == 0)) {
+            return (enum torc_op)(entry & (TORC_OP_LIMIT - 1));
+        }
+    }
+    return find_any(name, len);
 }

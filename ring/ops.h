@@ -97,7 +97,7 @@ const struct torc_op_info *torc_op_info(uint8_t op);
 
 /* The op of that name (any case; subcommands as "container|sub"), TORC_OP_NONE if there is none. A
  * caller that joins words to such a name first refuses words that have a '|' themselves.
- * Any thread; O(1), about 45 instructions: it runs once per RESP command. */
+ * Any thread; O(1), about 30 instructions: it runs once per RESP command. */
 enum torc_op torc_op_find(const char *name, size_t len);
 
 /* Do `n_words` words (the name included, container and sub as two) suit the arity? */

@@ -9,6 +9,8 @@
 #include "core/hashing.h"
 #include "tools/torcd/resp_parser.h"
 
+#define SHORT_WORDS 16u
+
 /* A digest of all that came out. */
 struct trace {
     uint64_t digest;
@@ -40,6 +42,16 @@ static void take_request(struct trace *trace, const struct torc_resp_parser *par
     trace->n_requests++;
 }
 
+static void require_same(const struct torc_resp_parser *parser, const uint8_t *data,
+                         const struct torc_slice *words, uint32_t n_words)
+{
+    require(n_words == parser->n_words, "as many words by both ways");
+    for (uint32_t i = 0; i < n_words; i++) {
+        struct torc_slice word = torc_resp_word(parser, data, i);
+        require(words[i].data == word.data && words[i].len == word.len, "the same words");
+    }
+}
+
 /* Parse `len` bytes that arrive in pieces of `piece`. */
 static struct trace run(const uint8_t *input, size_t len, size_t piece)
 {
@@ -64,8 +76,20 @@ static struct trace run(const uint8_t *input, size_t len, size_t piece)
         size_t start = 0;
         do {
             size_t consumed = 0;
+            size_t short_consumed = 0;
+            struct torc_slice words[SHORT_WORDS];
+            uint32_t n_short =
+                n_pending == start
+                    ? 0
+                    : torc_resp_parse_short(&parser, pending + start, n_pending - start, words,
+                                            SHORT_WORDS, &short_consumed);
             trace.end = torc_resp_parse(&parser, pending + start, n_pending - start, &consumed);
             require(consumed <= n_pending - start, "consumes what there is");
+            if (n_short != 0) {
+                require(trace.end == TORC_RESP_REQUEST && short_consumed == consumed,
+                        "the quick way takes the request that the parser sees");
+                require_same(&parser, pending + start, words, n_short);
+            }
             if (trace.end == TORC_RESP_REQUEST) {
                 take_request(&trace, &parser, pending + start, consumed);
             }

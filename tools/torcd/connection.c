@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define INPUT_FIRST_BYTES ((size_t)16 * 1024)
@@ -10,6 +11,11 @@
 #define IDLE_KEEP_BYTES ((size_t)64 * 1024)
 /* Larger input buffers are given back as soon as they are empty. */
 #define EMPTY_KEEP_BYTES ((size_t)4 * 1024 * 1024)
+/* Words of a batch that leaves nothing to give back. */
+#define USUAL_STRINGS 1024u
+
+/* Kept out of the hot function, whose frame it would make large. */
+#define COLD __attribute__((noinline))
 
 int torc_connection_create(int fd, uint64_t id, const struct torc_settings *settings,
                            struct torc_connection **out_connection)
@@ -85,7 +91,7 @@ static void finish(struct torc_connection *c, uint64_t now_ns)
 
 /* Make room to read into, at least one byte, better enough for what the parser knows to come. A
  * length in a header alone reserves nothing: the buffer at most doubles with what has come. */
-static bool make_room(struct torc_connection *c)
+COLD static bool make_more_room(struct torc_connection *c)
 {
     size_t pending = c->input_end - c->input_start;
     if (pending == 0) {
@@ -133,6 +139,17 @@ static bool make_room(struct torc_connection *c)
     return true;
 }
 
+static inline bool make_room(struct torc_connection *c)
+{
+    /* Nothing pending, and a buffer that is kept: the usual case. */
+    if (TORC_LIKELY(c->input_start == c->input_end && c->input_cap - 1 < EMPTY_KEEP_BYTES)) {
+        c->input_start = 0;
+        c->input_end = 0;
+        return true;
+    }
+    return make_more_room(c);
+}
+
 /* Bytes of requests held that are not executed. */
 static size_t held_bytes(const struct torc_connection *c)
 {
@@ -140,34 +157,50 @@ static size_t held_bytes(const struct torc_connection *c)
            (c->parser.is_done ? 0 : torc_resp_parser_bytes(&c->parser));
 }
 
+/* recv() and send() that never wait, as plain system calls: those of the C library are points of
+ * cancellation, at which a process of several threads pays for four locked instructions. */
+static inline ssize_t receive_now(int fd, void *bytes, size_t len)
+{
+    return syscall(SYS_recvfrom, fd, bytes, len, MSG_DONTWAIT, NULL, NULL);
+}
+
+static inline ssize_t send_now(int fd, struct torc_slice bytes)
+{
+    return syscall(SYS_sendto, fd, bytes.data, bytes.len, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+}
+
+/* What recv() gave that is not bytes. */
+COLD static void note_no_input(struct torc_connection *c, ssize_t n)
+{
+    if (n == 0) {
+        c->has_ended = true;
+        c->is_readable = false;
+    } else if (errno == EAGAIN) {
+        c->is_readable = false;
+    } else if (errno != EINTR) {
+        die(c, NULL);
+    }
+}
+
 /* Read once, at most `most` bytes. Returns the bytes read; 0: nothing came, or has_ended or the
  * phase says that nothing will. */
-static size_t read_some(struct torc_connection *c, struct torc_service *service, size_t most)
+static inline size_t read_some(struct torc_connection *c, struct torc_service *service, size_t most)
 {
     size_t limit = service->settings->client_query_buffer_limit;
     size_t held = held_bytes(c);
-    if (held >= limit) {
+    if (TORC_UNLIKELY(held >= limit)) {
         die(c, "query buffer limit reached");
         return 0;
     }
-    if (!make_room(c)) {
+    if (TORC_UNLIKELY(!make_room(c))) {
         die(c, "no memory for a request");
         return 0;
     }
     size_t room = torc_min_u64(c->input_cap - c->input_end, limit - held);
     room = torc_min_u64(room, most);
-    ssize_t n = recv(c->fd, c->input + c->input_end, room, MSG_DONTWAIT);
-    if (n < 0) {
-        if (errno == EAGAIN) {
-            c->is_readable = false;
-        } else if (errno != EINTR) {
-            die(c, NULL);
-        }
-        return 0;
-    }
-    if (n == 0) {
-        c->has_ended = true;
-        c->is_readable = false;
+    ssize_t n = receive_now(c->fd, c->input + c->input_end, room);
+    if (TORC_UNLIKELY(n <= 0)) {
+        note_no_input(c, n);
         return 0;
     }
     /* A short read has emptied the socket, but for its end, which only another read shows. */
@@ -181,42 +214,68 @@ static size_t read_some(struct torc_connection *c, struct torc_service *service,
 
 /* --- requests --- */
 
+/* The request at the front of the input, of a kind that torc_resp_parse_short() does not take: its
+ * words are appended to the batch. */
+COLD static enum torc_resp_outcome collect_other(struct torc_connection *c,
+                                                 struct torc_slices *strings, uint32_t *out_n_words)
+{
+    uint8_t *data = c->input + c->input_start;
+    size_t consumed;
+    enum torc_resp_outcome outcome =
+        torc_resp_parse(&c->parser, data, c->input_end - c->input_start, &consumed);
+    if (outcome == TORC_RESP_REQUEST &&
+        !torc_slices_reserve(strings, strings->n + c->parser.n_words)) {
+        return TORC_RESP_NO_MEMORY;
+    }
+    if (outcome != TORC_RESP_REQUEST) {
+        c->input_start += outcome == TORC_RESP_MORE ? consumed : 0;
+        return outcome;
+    }
+    for (uint32_t i = 0; i < c->parser.n_words; i++) {
+        strings->items[strings->n + i] = torc_resp_word(&c->parser, data, i);
+    }
+    c->input_start += consumed;
+    *out_n_words = c->parser.n_words;
+    return outcome;
+}
+
 /* Collect complete requests from the input, at most `max`. Returns the number; *out_outcome says
  * why there are no more: TORC_RESP_REQUEST when there may be. */
-static unsigned collect(struct torc_connection *c, struct torc_batch *batch, unsigned max,
-                        enum torc_resp_outcome *out_outcome)
+static inline unsigned collect(struct torc_connection *c, struct torc_batch *batch, unsigned max,
+                               enum torc_resp_outcome *out_outcome)
 {
     struct torc_slices *strings = &batch->strings;
+    enum torc_resp_outcome outcome = TORC_RESP_REQUEST;
     unsigned n = 0;
+    size_t at = c->input_start; /* in locals, since the words written could be these fields */
+    const size_t end = c->input_end;
+    const uint8_t *input = c->input;
     strings->n = 0;
-    *out_outcome = TORC_RESP_REQUEST;
     while (n < max) {
-        if (c->input_start == c->input_end) {
-            *out_outcome = TORC_RESP_MORE;
+        if (at == end) {
+            outcome = TORC_RESP_MORE;
             break;
         }
-        uint8_t *data = c->input + c->input_start;
-        size_t consumed;
-        enum torc_resp_outcome outcome =
-            torc_resp_parse(&c->parser, data, c->input_end - c->input_start, &consumed);
-        if (outcome == TORC_RESP_REQUEST &&
-            !torc_slices_reserve(strings, strings->n + c->parser.n_words)) {
-            outcome = TORC_RESP_NO_MEMORY;
+        size_t consumed = 0;
+        uint32_t n_words =
+            torc_resp_parse_short(&c->parser, input + at, end - at, strings->items + strings->n,
+                                  strings->cap - strings->n, &consumed);
+        at += consumed;
+        if (TORC_UNLIKELY(n_words == 0)) {
+            c->input_start = at;
+            outcome = collect_other(c, strings, &n_words);
+            at = c->input_start;
+            if (outcome != TORC_RESP_REQUEST) {
+                break;
+            }
         }
-        if (outcome != TORC_RESP_REQUEST) {
-            c->input_start += outcome == TORC_RESP_MORE ? consumed : 0;
-            *out_outcome = outcome;
-            break;
-        }
-        batch->first[n] = (uint32_t)strings->n;
-        batch->count[n] = c->parser.n_words;
-        for (uint32_t i = 0; i < c->parser.n_words; i++) {
-            strings->items[strings->n++] = torc_resp_word(&c->parser, data, i);
-        }
-        c->input_start += consumed;
-        batch->ends[n] = c->input_start;
+        batch->count[n] = n_words;
+        batch->ends[n] = at;
+        strings->n += n_words;
         n++;
     }
+    c->input_start = at;
+    *out_outcome = outcome;
     return n;
 }
 
@@ -225,10 +284,11 @@ static unsigned collect(struct torc_connection *c, struct torc_batch *batch, uns
 static bool execute(struct torc_connection *c, struct torc_service *service,
                     struct torc_batch *batch, unsigned n, size_t enough)
 {
+    struct torc_slice *words = batch->strings.items;
     for (unsigned i = 0; i < n; i++) {
         struct torc_call *call = &batch->calls[i];
-        torc_call_from_words(service, batch->strings.items + batch->first[i], batch->count[i],
-                             batch->scratch[i], call);
+        torc_call_from_words(service, words, batch->count[i], batch->scratch[i], call);
+        words += batch->count[i];
         call->sink = &c->sink.sink;
         call->caller = &c->caller;
     }
@@ -240,7 +300,9 @@ static bool execute(struct torc_connection *c, struct torc_service *service,
             break;
         }
     }
-    torc_batch_trim(batch);
+    if (TORC_UNLIKELY(batch->strings.n > USUAL_STRINGS)) {
+        torc_batch_trim(batch);
+    }
     if (i == n || c->caller.wants_close || c->output.failed) {
         return true;
     }
@@ -250,8 +312,8 @@ static bool execute(struct torc_connection *c, struct torc_service *service,
 }
 
 /* The input cannot go on: answer, if an answer is due, and close. */
-static void end_input(struct torc_connection *c, struct torc_service *service,
-                      enum torc_resp_outcome outcome, uint64_t now_ns)
+COLD static void end_input(struct torc_connection *c, struct torc_service *service,
+                           enum torc_resp_outcome outcome, uint64_t now_ns)
 {
     if (outcome == TORC_RESP_FAULT) {
         torc_sink_fault_with(&c->sink.sink, c->parser.fault,
@@ -279,7 +341,7 @@ static bool may_read_ahead(const struct torc_connection *c)
 }
 
 /* While requests wait: take what comes, up to its bound. */
-static void read_ahead(struct torc_connection *c, struct torc_service *service)
+COLD static void read_ahead(struct torc_connection *c, struct torc_service *service)
 {
     size_t bytes = TORC_CONNECTION_VISIT_BYTES;
     size_t got = 1;
@@ -290,15 +352,32 @@ static void read_ahead(struct torc_connection *c, struct torc_service *service)
     }
 }
 
-/* Execute and read within the budget of a visit. */
-static void work(struct torc_connection *c, struct torc_service *service, struct torc_batch *batch,
-                 uint64_t now_ns)
+/* Nothing more is to be had now. */
+static void note_dry(struct torc_connection *c, uint64_t now_ns)
+{
+    if (c->has_ended && c->phase == TORC_CONNECTION_OPEN) {
+        finish(c, now_ns); /* it may still want what it asked for */
+    }
+}
+
+/* Read and execute within the budget of a visit. */
+static inline void work(struct torc_connection *c, struct torc_service *service,
+                        struct torc_batch *batch, uint64_t now_ns)
 {
     unsigned commands = TORC_CONNECTION_VISIT_COMMANDS;
     size_t bytes = TORC_CONNECTION_VISIT_BYTES;
     const size_t enough = torc_output_pending(&c->output) + TORC_CONNECTION_VISIT_REPLY_BYTES;
-    while (c->phase == TORC_CONNECTION_OPEN && commands != 0) {
-        enum torc_resp_outcome outcome;
+    enum torc_resp_outcome outcome =
+        c->input_start == c->input_end ? TORC_RESP_MORE : TORC_RESP_REQUEST;
+    for (;;) {
+        if (outcome == TORC_RESP_MORE) {
+            size_t got = c->is_readable && bytes != 0 ? read_some(c, service, bytes) : 0;
+            if (got == 0) {
+                note_dry(c, now_ns);
+                break;
+            }
+            bytes -= got;
+        }
         c->has_ahead = false;
         unsigned max = commands < TORC_BATCH_MAX ? commands : TORC_BATCH_MAX;
         unsigned n = collect(c, batch, max, &outcome);
@@ -307,29 +386,28 @@ static void work(struct torc_connection *c, struct torc_service *service, struct
                 break;
             }
             commands -= n;
-        }
-        if (c->output.failed) {
-            service->stats.resp_dropped++;
-            die(c, "output buffer limit reached");
-        } else if (c->caller.wants_close) {
-            finish(c, now_ns);
-        } else if (outcome == TORC_RESP_MORE) {
-            size_t got = 0;
-            if (c->is_readable && bytes != 0) {
-                got = read_some(c, service, bytes);
-                bytes -= got;
-            }
-            if (got == 0) {
-                if (c->has_ended && c->phase == TORC_CONNECTION_OPEN) {
-                    finish(c, now_ns); /* it may still want what it asked for */
-                }
+            if (TORC_UNLIKELY(c->output.failed)) {
+                service->stats.resp_dropped++;
+                die(c, "output buffer limit reached");
                 break;
             }
-        } else if (outcome != TORC_RESP_REQUEST) {
+            if (TORC_UNLIKELY(c->caller.wants_close)) {
+                finish(c, now_ns);
+                break;
+            }
+        }
+        if (TORC_UNLIKELY(outcome > TORC_RESP_REQUEST)) {
             end_input(c, service, outcome, now_ns);
+            break;
+        }
+        if (commands == 0 || (outcome == TORC_RESP_MORE && !c->is_readable && !c->has_ended)) {
+            break;
         }
     }
 }
+static_assert(TORC_RESP_MORE < TORC_RESP_REQUEST && TORC_RESP_REQUEST < TORC_RESP_FAULT &&
+                  TORC_RESP_REQUEST < TORC_RESP_FOREIGN && TORC_RESP_REQUEST < TORC_RESP_NO_MEMORY,
+              "what is above a request ends the input");
 
 /* --- output --- */
 
@@ -339,7 +417,7 @@ static void send_output(struct torc_connection *c, struct torc_service *service,
     while (c->is_writable && torc_output_pending(&c->output) != 0 &&
            sent < TORC_CONNECTION_VISIT_SEND_BYTES) {
         struct torc_slice front = torc_output_front(&c->output);
-        ssize_t n = send(c->fd, front.data, front.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t n = send_now(c->fd, front);
         if (n >= 0) {
             torc_output_consume(&c->output, (size_t)n);
             service->stats.net_output_bytes += (size_t)n;
@@ -364,7 +442,7 @@ static void drain(struct torc_connection *c)
     uint8_t waste[4096];
     size_t left = TORC_CONNECTION_VISIT_BYTES;
     while (c->is_readable && left >= sizeof waste) {
-        ssize_t n = recv(c->fd, waste, sizeof waste, MSG_DONTWAIT);
+        ssize_t n = receive_now(c->fd, waste, sizeof waste);
         if (n > 0) {
             left -= (size_t)n;
         } else if (n < 0 && errno == EINTR) {
@@ -378,19 +456,10 @@ static void drain(struct torc_connection *c)
     }
 }
 
-bool torc_connection_serve(struct torc_connection *connection, struct torc_service *service,
-                           struct torc_batch *batch, uint64_t now_ns)
+/* The rest of a visit in which something is left to do, or the connection ends. Returns what
+ * torc_connection_serve() does. */
+COLD static bool serve_rest(struct torc_connection *c)
 {
-    struct torc_connection *c = connection;
-    c->was_served = true;
-    if (!is_paused(c)) {
-        work(c, service, batch, now_ns);
-    } else if (c->phase == TORC_CONNECTION_OPEN) {
-        read_ahead(c, service);
-    }
-    if (c->phase == TORC_CONNECTION_OPEN || c->phase == TORC_CONNECTION_LAST_REPLIES) {
-        send_output(c, service, now_ns);
-    }
     if (c->phase == TORC_CONNECTION_LAST_REPLIES && torc_output_pending(&c->output) == 0) {
         (void)shutdown(c->fd, SHUT_WR);
         c->phase = TORC_CONNECTION_DRAINING;
@@ -415,6 +484,29 @@ bool torc_connection_serve(struct torc_connection *connection, struct torc_servi
         break;
     }
     return false;
+}
+
+bool torc_connection_serve(struct torc_connection *connection, struct torc_service *service,
+                           struct torc_batch *batch, uint64_t now_ns)
+{
+    struct torc_connection *c = connection;
+    c->was_served = true;
+    if (c->phase == TORC_CONNECTION_OPEN) {
+        if (TORC_LIKELY(!is_paused(c))) {
+            work(c, service, batch, now_ns);
+        } else {
+            read_ahead(c, service);
+        }
+    }
+    if (c->phase == TORC_CONNECTION_OPEN || c->phase == TORC_CONNECTION_LAST_REPLIES) {
+        send_output(c, service, now_ns);
+    }
+    /* All that came is answered: the usual end of a visit. */
+    if (TORC_LIKELY(c->phase == TORC_CONNECTION_OPEN && c->input_start == c->input_end &&
+                    torc_output_pending(&c->output) == 0 && !c->has_ended)) {
+        return c->is_readable;
+    }
+    return serve_rest(c);
 }
 
 bool torc_connection_tick(struct torc_connection *connection, uint64_t now_ns)

@@ -20,6 +20,7 @@
 #define QUIET_COMMANDS      32u /* fewer in a second: a quiet time, memory may be made compact */
 #define REST_SECONDS        5u  /* of quiet: as compact as it gets */
 #define SECOND_NS           1000000000u
+#define SPIN_STRETCH        4u /* times poll-spin-us, while sleeps turn out to be short */
 #define SLEEP_MAX_MS        10 /* with sessions attached */
 #define SLEEP_MAX_ALONE_MS  1000
 #define EVENTS_MAX          128
@@ -54,7 +55,8 @@ struct torc_poller {
     struct torc_output_block *waste; /* of connections that are gone */
 
     /* Times in clock ticks, but for those named otherwise. */
-    uint64_t sockets_every, sockets_budget, ring_busy, upkeep_every, spin;
+    uint64_t sockets_every, sockets_budget, ring_busy, upkeep_every, spin_least;
+    uint64_t spin; /* before sleeping, as of now: see adapt_spin() */
     uint64_t sockets_due, ring_busy_until, upkeep_due, last_work;
     uint64_t now_ns;          /* CLOCK_MONOTONIC, as of the last upkeep */
     uint64_t second_ns;       /* when the current second began */
@@ -540,11 +542,22 @@ static void maintain(struct torc_poller *p, bool is_idle)
 
 /* --- rounds --- */
 
-static void wake_up(struct torc_poller *p)
+/* Work came after a sleep, `gap` ticks after the last work. Where that is so little more than the
+ * spinning that some more of it would have spared the sleep, whose end alone takes tens of
+ * microseconds, spin longer from now on; where it is not, spin less again. */
+static void adapt_spin(struct torc_poller *p, uint64_t gap)
+{
+    const uint64_t most = SPIN_STRETCH * p->spin_least;
+    p->spin =
+        gap <= most ? torc_min_u64(2 * p->spin, most) : torc_max_u64(p->spin / 2, p->spin_least);
+}
+
+static void wake_up(struct torc_poller *p, uint64_t now)
 {
     if (p->flags_are_set) {
         torc_sessions_set_sleeping(p->sessions, p->n_peers, false);
         p->flags_are_set = false;
+        adapt_spin(p, now - p->last_work);
     }
 }
 
@@ -576,8 +589,8 @@ bool torc_poller_round(struct torc_poller *poller)
     }
     maintain(p, !did_work);
     if (did_work) {
+        wake_up(p, now);
         p->last_work = now;
-        wake_up(p);
     }
     return did_work;
 }
@@ -688,7 +701,8 @@ int torc_poller_create(struct torc_service *service, struct torc_mailbox *contro
     p->sockets_budget = torc_clock_ticks_of_ns(clock, SOCKETS_BUDGET_NS);
     p->ring_busy = torc_clock_ticks_of_ns(clock, RING_BUSY_NS);
     p->upkeep_every = torc_clock_ticks_of_ns(clock, UPKEEP_EVERY_NS);
-    p->spin = torc_clock_ticks_of_ns(clock, (uint64_t)service->settings->poll_spin_us * 1000);
+    p->spin_least = torc_clock_ticks_of_ns(clock, (uint64_t)service->settings->poll_spin_us * 1000);
+    p->spin = p->spin_least;
     p->now_ns = torc_clock_monotonic_ns();
     p->second_ns = p->now_ns;
     *out_poller = p;

@@ -13,7 +13,8 @@
  * A round that serves rings makes no syscall but to wake sleeping clients. When nothing happens the
  * poller spins, yields, or (adaptive) sets the sessions' sleeping flags, looks once more and sleeps
  * in epoll until a doorbell, a socket or a message; at most 10 ms with sessions attached, because a
- * client may lie.
+ * client may lie. Before that it spins for poll-spin-us, up to four times as long where sleeps
+ * prove to be that short.
  *
  * Thread: the one that calls torc_poller_round() or _run(). Other threads talk to `inbox`.
  */

@@ -20,30 +20,32 @@ static void put_crlf(uint8_t *to)
     to[1] = '\n';
 }
 
+static const char two_digits[] = "0001020304050607080910111213141516171819202122232425262728293031"
+                                 "3233343536373839404142434445464748495051525354555657585960616263"
+                                 "6465666768697071727374757677787980818283848586878889909192939495"
+                                 "96979899";
+
 /* Decimal digits of `value` at `to`; returns their number (1..20). */
 static size_t put_digits(uint8_t *to, uint64_t value)
 {
-    static const char two[] = "00010203040506070809101112131415161718192021222324252627282930313233"
-                              "34353637383940414243444546474849505152535455565758596061626364656667"
-                              "6869707172737475767778798081828384858687888990919293949596979899";
     if (value < 10) {
         to[0] = (uint8_t)('0' + value);
         return 1;
     }
     if (value < 100) {
-        memcpy(to, two + 2 * value, 2);
+        memcpy(to, two_digits + 2 * value, 2);
         return 2;
     }
     uint8_t reversed[20];
     size_t at = sizeof reversed;
     while (value >= 100) {
         at -= 2;
-        memcpy(reversed + at, two + 2 * (value % 100), 2);
+        memcpy(reversed + at, two_digits + 2 * (value % 100), 2);
         value /= 100;
     }
     if (value >= 10) {
         at -= 2;
-        memcpy(reversed + at, two + 2 * value, 2);
+        memcpy(reversed + at, two_digits + 2 * value, 2);
     } else {
         reversed[--at] = (uint8_t)('0' + value);
     }
@@ -65,12 +67,29 @@ static size_t put_number(uint8_t *to, char type, uint64_t value, bool negative)
     return n + 2;
 }
 
+/* put_number() of no sign, for the short lengths that nearly all headers have: one store each.
+ * Writes up to 8 bytes. */
+static inline size_t put_length(uint8_t *to, char type, uint64_t value)
+{
+    const uint64_t crlf = '\r' | '\n' << 8;
+    if (value < 10) {
+        torc_store_u32(to, (uint32_t)((uint64_t)type | ('0' + value) << 8 | crlf << 16));
+        return 4;
+    }
+    if (value < 100) {
+        uint64_t digits = torc_load_u16(two_digits + 2 * value);
+        torc_store_u64(to, (uint64_t)type | digits << 8 | crlf << 24);
+        return 5;
+    }
+    return put_number(to, type, value, false);
+}
+
 static void header(struct torc_sink *sink, char type, uint64_t n)
 {
     struct torc_output *output = resp_of(sink)->output;
     uint8_t *to = torc_output_reserve(output, NUMBER_BYTES);
     if (to != NULL) {
-        torc_output_commit(output, put_number(to, type, n, false));
+        torc_output_commit(output, put_length(to, type, n));
     }
 }
 
@@ -107,22 +126,47 @@ static void resp_integer(struct torc_sink *sink, int64_t value)
     uint8_t *to = torc_output_reserve(output, NUMBER_BYTES);
     if (to != NULL) {
         uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-        torc_output_commit(output, put_number(to, ':', magnitude, value < 0));
+        torc_output_commit(output, value < 0 ? put_number(to, ':', magnitude, true)
+                                             : put_length(to, ':', magnitude));
     }
 }
 
-static void resp_bytes(struct torc_sink *sink, struct torc_slice bytes)
+__attribute__((noinline)) static void long_bytes(struct torc_output *output,
+                                                 struct torc_slice bytes)
 {
-    struct torc_output *output = resp_of(sink)->output;
     uint8_t *to = torc_output_reserve(output, NUMBER_BYTES + bytes.len + 2);
     if (to == NULL) {
         return;
     }
-    size_t n = put_number(to, '$', bytes.len, false);
+    size_t n = put_length(to, '$', bytes.len);
     if (bytes.len != 0) {
         memcpy(to + n, bytes.data, bytes.len);
         n += bytes.len;
     }
+    put_crlf(to + n);
+    torc_output_commit(output, n + 2);
+}
+
+/* Most values are short: with copies of fixed sizes that overlap, nothing is called and no register
+ * saved for it. */
+static void resp_bytes(struct torc_sink *sink, struct torc_slice bytes)
+{
+    struct torc_output *output = resp_of(sink)->output;
+    const size_t len = bytes.len;
+    if (len < 8 || len > 32 || output->cap - output->end < NUMBER_BYTES + len + 2) {
+        long_bytes(output, bytes);
+        return;
+    }
+    uint8_t *to = output->data + output->end;
+    size_t n = put_length(to, '$', len);
+    if (len <= 16) {
+        memcpy(to + n, bytes.data, 8);
+        memcpy(to + n + len - 8, bytes.data + len - 8, 8);
+    } else {
+        memcpy(to + n, bytes.data, 16);
+        memcpy(to + n + len - 16, bytes.data + len - 16, 16);
+    }
+    n += len;
     put_crlf(to + n);
     torc_output_commit(output, n + 2);
 }

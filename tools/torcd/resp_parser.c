@@ -12,13 +12,13 @@
 
 void torc_resp_parser_init(struct torc_resp_parser *parser, uint64_t max_bulk)
 {
-    *parser = (struct torc_resp_parser){.max_bulk = max_bulk};
+    *parser = (struct torc_resp_parser){.max_bulk = max_bulk, .is_done = true};
 }
 
 void torc_resp_parser_fini(struct torc_resp_parser *parser)
 {
     free(parser->words);
-    *parser = (struct torc_resp_parser){.max_bulk = parser->max_bulk};
+    *parser = (struct torc_resp_parser){.max_bulk = parser->max_bulk, .is_done = true};
 }
 
 static enum torc_resp_outcome fault(struct torc_resp_parser *parser, enum torc_fault what)
@@ -413,6 +413,80 @@ enum torc_resp_outcome torc_resp_parse(struct torc_resp_parser *parser, uint8_t 
         }
         return outcome;
     }
+}
+
+/* The shortest word, "$0\r\n\r\n"; so many bytes at its front are readable, and hold a header of up
+ * to three digits. */
+#define WORD_BYTES_MIN 6u
+
+/* Do the low bytes of `front` begin with `type`, n_digits bytes of any kind, CR LF? */
+static inline bool is_line(uint64_t front, char type, unsigned n_digits)
+{
+    const unsigned shift = 8 * (1 + n_digits);
+    const uint64_t mask = 0xff | (uint64_t)0xffff << shift;
+    return (front & mask) == ((uint64_t)type | (uint64_t)('\r' | '\n' << 8) << shift);
+}
+
+/* The header of `type` in the WORD_BYTES_MIN low bytes of `front`: its length with CR LF, or 0 if
+ * it is not a canonical number of one to `digits_max` digits. */
+static inline unsigned read_line(uint64_t front, char type, unsigned digits_max,
+                                 uint32_t *out_value)
+{
+    /* A byte below '0' borrows from the next; it is itself too large then, and refused. */
+    const uint32_t digits = (uint32_t)(front >> 8) - 0x303030;
+    const uint32_t first = (uint8_t)digits;
+    const uint32_t second = (uint8_t)(digits >> 8);
+    if (is_line(front, type, 2)) {
+        *out_value = first * 10 + second;
+        return first - 1 <= 8 && second <= 9 ? 5 : 0;
+    }
+    if (is_line(front, type, 1)) {
+        *out_value = first;
+        return first <= 9 ? 4 : 0;
+    }
+    const uint32_t third = (uint8_t)(digits >> 16);
+    if (digits_max == 3 && is_line(front, type, 3)) {
+        *out_value = (first * 10 + second) * 10 + third;
+        return first - 1 <= 8 && second <= 9 && third <= 9 ? 6 : 0;
+    }
+    return 0;
+}
+
+static inline uint64_t load_front(const uint8_t *p)
+{
+    return torc_load_u32(p) | (uint64_t)torc_load_u16(p + 4) << 32;
+}
+
+uint32_t torc_resp_parse_short(const struct torc_resp_parser *parser, const uint8_t *data,
+                               size_t len, struct torc_slice *words, size_t most,
+                               size_t *out_consumed)
+{
+    /* What a huge request left is given back by restart(). */
+    if (!parser->is_done || parser->cap_words > KEEP_WORDS || len < WORD_BYTES_MIN) {
+        return 0;
+    }
+    uint32_t n_words = 0;
+    size_t at = read_line(load_front(data), '*', 2, &n_words);
+    if (at == 0 || n_words == 0 || n_words > most) {
+        return 0;
+    }
+    const struct torc_slice *words_end = words + n_words;
+    do {
+        if (at > len - WORD_BYTES_MIN) {
+            return 0;
+        }
+        uint32_t word_len = 0;
+        unsigned head = read_line(load_front(data + at), '$', 3, &word_len);
+        at += head;
+        size_t word_end = at + word_len;
+        if (head == 0 || word_end > len - 2 || !is_crlf(data + word_end)) {
+            return 0;
+        }
+        *words++ = torc_slice_of(data + at, word_len);
+        at = word_end + 2;
+    } while (words != words_end);
+    *out_consumed = at;
+    return n_words;
 }
 
 size_t torc_resp_parser_wants(const struct torc_resp_parser *parser)

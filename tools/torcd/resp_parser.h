@@ -49,7 +49,7 @@ struct torc_resp_parser {
     uint32_t n_left;   /* words still to come; 0: the first line is still to come */
     bool has_length;   /* the next word's header is understood */
     uint32_t word_len; /* then: its length */
-    bool is_done;      /* the last call gave a request: start afresh */
+    bool is_done;      /* no request is unfinished: start afresh */
 };
 
 void torc_resp_parser_init(struct torc_resp_parser *parser, uint64_t max_bulk);
@@ -64,6 +64,16 @@ void torc_resp_parser_fini(struct torc_resp_parser *parser);
  * TORC_RESP_BUFFER_MAX. Cost: O(new bytes), bodies of bulk strings not looked at. */
 enum torc_resp_outcome torc_resp_parse(struct torc_resp_parser *parser, uint8_t *data, size_t len,
                                        size_t *out_consumed) TORC_MUST_USE;
+
+/* The same for the usual request: an array of at most 99 words that begins at `data`, all of it is
+ * here, and no header but those of words of 0 to 999 bytes. Its words are put at `words`, at most
+ * `most` of them (at least 1), which are good until the bytes change.
+ *
+ * Returns their number and the bytes of the request, or 0 for anything else, at which only
+ * torc_resp_parse() knows what it is: call that. The parser is not changed. */
+uint32_t torc_resp_parse_short(const struct torc_resp_parser *parser, const uint8_t *data,
+                               size_t len, struct torc_slice *words, size_t most,
+                               size_t *out_consumed) TORC_MUST_USE;
 
 /* Forget what was understood of the request behind the last one that was given: it will be parsed
  * again from its front. */

@@ -95,7 +95,8 @@ static const struct torc_option table[] = {
      AT(poll_spin_us),
      IN(0, 1000000),
      .initial = "50",
-     .help = "adaptive: microseconds without work before sleeping"},
+     .help = "adaptive: microseconds without work before sleeping; up to 4 times that "
+             "while sleeps are short"},
     {.name = "maxmemory",
      .kind = TORC_OPTION_BYTES,
      AT(maxmemory),

@@ -5,7 +5,8 @@
 
 #include "tools/torcd/resp_parser.h"
 
-#define MAX_BULK (512ull * 1024 * 1024)
+#define MAX_BULK    (512ull * 1024 * 1024)
+#define SHORT_WORDS 128u
 
 /* What came out of a stream, as text: each word in brackets, requests apart by '/', at the end '!'
  * and a fault's text, or '#' for a foreign protocol. */
@@ -32,6 +33,18 @@ static void put_request(struct outcome *o, const struct torc_resp_parser *parser
         put(o, "]", 1);
     }
     put(o, "/", 1);
+}
+
+/* The quick way found the words that the parser did. */
+static void require_same(const struct torc_resp_parser *parser, const uint8_t *data,
+                         const struct torc_slice *words, uint32_t n_words)
+{
+    ck_assert_uint_eq(n_words, parser->n_words);
+    for (uint32_t i = 0; i < n_words; i++) {
+        struct torc_slice word = torc_resp_word(parser, data, i);
+        ck_assert_ptr_eq(words[i].data, word.data);
+        ck_assert_uint_eq(words[i].len, word.len);
+    }
 }
 
 /* Feed `input` in pieces: the k-th piece ends at cuts[k]. The unfinished rest is moved to fresh
@@ -63,7 +76,16 @@ static void feed(const char *input, size_t len, const size_t *cuts, size_t n_cut
             uint8_t *exact = malloc(n_pending == 0 ? 1 : n_pending);
             ck_assert_ptr_nonnull(exact);
             memcpy(exact, pending, n_pending);
+            size_t short_consumed = 0;
+            struct torc_slice words[SHORT_WORDS];
+            uint32_t n_short = torc_resp_parse_short(&parser, exact, n_pending, words, SHORT_WORDS,
+                                                     &short_consumed);
             enum torc_resp_outcome outcome = torc_resp_parse(&parser, exact, n_pending, &consumed);
+            if (n_short != 0) {
+                ck_assert_int_eq(outcome, TORC_RESP_REQUEST);
+                require_same(&parser, exact, words, n_short);
+                ck_assert_uint_eq(short_consumed, consumed);
+            }
             if (outcome == TORC_RESP_REQUEST) {
                 ck_assert_uint_ge(parser.n_words, 1);
                 put_request(o, &parser, exact);
@@ -346,6 +368,102 @@ START_TEST(a_long_body_is_not_looked_at_before_it_is_complete)
 }
 END_TEST
 
+/* What torc_resp_parse_short() says of all of `input`, in memory of just its size. */
+static uint32_t short_words(const char *input, size_t most)
+{
+    struct torc_resp_parser parser;
+    struct torc_slice words[SHORT_WORDS];
+    size_t consumed = 0;
+    size_t len = strlen(input);
+    uint8_t *exact = malloc(len == 0 ? 1 : len);
+    ck_assert_ptr_nonnull(exact);
+    memcpy(exact, input, len);
+    torc_resp_parser_init(&parser, MAX_BULK);
+    uint32_t n = torc_resp_parse_short(&parser, exact, len, words, most, &consumed);
+    ck_assert_uint_eq(consumed, n != 0 ? len : 0);
+    torc_resp_parser_fini(&parser);
+    free(exact);
+    return n;
+}
+
+START_TEST(short_requests_are_taken_at_once)
+{
+    ck_assert_uint_eq(short_words("*1\r\n$4\r\nPING\r\n", SHORT_WORDS), 1);
+    ck_assert_uint_eq(short_words("*2\r\n$1\r\na\r\n$0\r\n\r\n", SHORT_WORDS), 2);
+    ck_assert_uint_eq(short_words("*2\r\n$2\r\n\r\n\r\n$10\r\n0123456789\r\n", SHORT_WORDS), 2);
+    char wide[4096];
+    size_t at = (size_t)snprintf(wide, sizeof wide, "*99\r\n$999\r\n%0999d\r\n", 0);
+    for (unsigned i = 1; i < 99; i++) {
+        at += (size_t)snprintf(wide + at, sizeof wide - at, "$1\r\nx\r\n");
+    }
+    ck_assert_uint_eq(short_words(wide, SHORT_WORDS), 99);
+    ck_assert_uint_eq(short_words(wide, 99), 99);
+    ck_assert_uint_eq(short_words(wide, 98), 0);
+    for (size_t len = 0; len < at; len++) {
+        char cut[sizeof wide];
+        memcpy(cut, wide, len);
+        cut[len] = '\0';
+        ck_assert_uint_eq(short_words(cut, SHORT_WORDS), 0);
+    }
+}
+END_TEST
+
+START_TEST(anything_else_is_left_to_the_parser)
+{
+    static const char *const others[] = {
+        "",
+        "\r\n",
+        "PING\r\n",
+        "*0\r\n",
+        "*-1\r\n",
+        "*01\r\n$4\r\nPING\r\n",
+        "*00\r\n$4\r\nPING\r\n",
+        "*1\r\r$4\r\nPING\r\n",
+        "*/\r\n$4\r\nPING\r\n",
+        "*:\r\n$4\r\nPING\r\n",
+        "*1/\r\n$4\r\nPING\r\n",
+        "*100\r\n$4\r\nPING\r\n",
+        "*1\r\n#4\r\nPING\r\n",
+        "*1\r\n$04\r\nPING\r\n",
+        "*1\r\n$004\r\nPING\r\n",
+        "*1\r\n$-1\r\nPING\r\n",
+        "*1\r\n$+4\r\nPING\r\n",
+        "*1\r\n$4 \r\nPING\r\n",
+        "*1\r\n$1/0\r\nPING\r\n",
+        "*1\r\n$1:0\r\nPING\r\n",
+        "*1\r\n$/00\r\nPING\r\n",
+        "*1\r\n$1000\r\nPING\r\n",
+        "*1\r\n$4\r\nPINGXX",
+        "*1\r\n$4\r\nPING\n\r",
+        "*1\r\n$4\r\nPING\r",
+        "*1\r\n$5\r\nPING\r\n",
+        "*2\r\n$4\r\nPING\r\n",
+        "*2\r\n$4\r\nPING\r\n$1\r\n",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        ck_assert_msg(short_words(others[i], SHORT_WORDS) == 0, "case %zu", i);
+    }
+}
+END_TEST
+
+START_TEST(an_unfinished_request_is_gone_on_with_by_the_parser)
+{
+    struct torc_resp_parser parser;
+    struct torc_slice words[SHORT_WORDS];
+    uint8_t input[] = "*1\r\n$4\r\nPING\r\n";
+    size_t len = sizeof input - 1;
+    size_t consumed = 0;
+    torc_resp_parser_init(&parser, MAX_BULK);
+    enum torc_resp_outcome outcome = torc_resp_parse(&parser, input, len - 1, &consumed);
+    ck_assert_int_eq(outcome, TORC_RESP_MORE);
+    ck_assert_uint_eq(torc_resp_parse_short(&parser, input, len, words, SHORT_WORDS, &consumed), 0);
+    outcome = torc_resp_parse(&parser, input, len, &consumed);
+    ck_assert_int_eq(outcome, TORC_RESP_REQUEST);
+    ck_assert_uint_eq(torc_resp_parse_short(&parser, input, len, words, SHORT_WORDS, &consumed), 1);
+    torc_resp_parser_fini(&parser);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("resp_parser");
@@ -368,6 +486,9 @@ int main(void)
     tcase_add_test(tcase, a_count_alone_reserves_no_memory);
     tcase_add_test(tcase, memory_of_a_wide_request_is_given_back);
     tcase_add_test(tcase, a_long_body_is_not_looked_at_before_it_is_complete);
+    tcase_add_test(tcase, short_requests_are_taken_at_once);
+    tcase_add_test(tcase, anything_else_is_left_to_the_parser);
+    tcase_add_test(tcase, an_unfinished_request_is_gone_on_with_by_the_parser);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
