@@ -177,8 +177,10 @@ static inline bool cut_strings(const uint8_t *at, size_t left, unsigned width,
     return left == 0;
 }
 
-int torc_request_decode(const uint8_t *data, size_t len, struct torc_slice *strings, uint32_t cap,
-                        struct torc_request *out_request)
+/* Any request; the common form has been tried. */
+__attribute__((noinline)) static int decode_any(const uint8_t *data, size_t len,
+                                                struct torc_slice *strings, uint32_t cap,
+                                                struct torc_request *out_request)
 {
     if (len < TORC_MESSAGE_HEAD_BYTES) {
         *out_request = (struct torc_request){0};
@@ -227,6 +229,28 @@ int torc_request_decode(const uint8_t *data, size_t len, struct torc_slice *stri
     return cut_strings(at, left, width, strings, out_request->n_strings) ? 0 : -EBADMSG;
 }
 
+int torc_request_decode(const uint8_t *data, size_t len, struct torc_slice *strings, uint32_t cap,
+                        struct torc_request *out_request)
+{
+    if (TORC_LIKELY(len >= TORC_MESSAGE_HEAD_BYTES)) {
+        const struct torc_op_info *info = torc_op_info(data[0]);
+        uint32_t n = info->plain_strings;
+        /* Flags and status in one look; an n of 0 wraps around to more than any cap. */
+        if (TORC_LIKELY(torc_load_u32(data) >> 8 == info->plain_flags && n - 1 < cap)) {
+            *out_request = (struct torc_request){.op = data[0],
+                                                 .flags = data[1],
+                                                 .tag = torc_load_u32(data + 4),
+                                                 .n_strings = n,
+                                                 .strings = strings};
+            return cut_strings(data + TORC_MESSAGE_HEAD_BYTES, len - TORC_MESSAGE_HEAD_BYTES, 0,
+                               strings, n)
+                       ? 0
+                       : -EBADMSG;
+        }
+    }
+    return decode_any(data, len, strings, cap, out_request);
+}
+
 /* --- building replies --- */
 
 /* No message can hold this reply: `need` stays SIZE_MAX. */
@@ -255,12 +279,20 @@ static inline uint8_t *claim(struct torc_reply_writer *w, size_t len)
 
 void torc_reply_begin(struct torc_reply_writer *w, void *data, size_t cap, uint8_t op, uint32_t tag)
 {
-    *w = (struct torc_reply_writer){.data = data, .cap = cap};
-    uint8_t *head = claim(w, TORC_MESSAGE_HEAD_BYTES);
-    if (head != NULL) {
-        head[0] = op;
-        torc_store_u32(head + 4, tag);
+    /* Not the places of an array: torc_reply_array_begin() sets them. */
+    w->data = data;
+    w->cap = cap;
+    w->len = TORC_MESSAGE_HEAD_BYTES;
+    w->need = TORC_MESSAGE_HEAD_BYTES;
+    w->n_items = 0;
+    w->item = 0;
+    w->overflow = false;
+    if (TORC_UNLIKELY(cap < TORC_MESSAGE_HEAD_BYTES)) {
+        w->len = 0;
+        w->overflow = true;
+        return;
     }
+    torc_store_u64(w->data, op | (uint64_t)tag << 32);
 }
 
 static inline void set_kind(struct torc_reply_writer *w, enum torc_reply_kind kind, unsigned width,
@@ -276,6 +308,14 @@ static inline void set_kind(struct torc_reply_writer *w, enum torc_reply_kind ki
 static inline void put_string(struct torc_reply_writer *w, enum torc_reply_kind kind,
                               enum torc_wire_status status, struct torc_slice bytes)
 {
+    if (TORC_LIKELY(bytes.len <= UINT8_MAX && !w->overflow && bytes.len < w->cap - w->len)) {
+        set_kind(w, kind, 0, status);
+        uint8_t *to = w->data + TORC_MESSAGE_HEAD_BYTES;
+        to[0] = (uint8_t)bytes.len;
+        copy_bytes(to + 1, bytes.data, bytes.len);
+        w->len = w->need = TORC_MESSAGE_HEAD_BYTES + STRING8(bytes.len);
+        return;
+    }
     unsigned width = width_for(bytes.len);
     size_t len_bytes = (size_t)1 << width;
     set_kind(w, kind, width, status);

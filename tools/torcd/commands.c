@@ -381,30 +381,59 @@ void torc_call_check(struct torc_service *service, struct torc_call *call)
 
 /* --- running --- */
 
-void torc_calls_prepare(const struct torc_service *service, struct torc_call *calls, unsigned n)
+static inline void hash_key(const struct torc_service *service, struct torc_call *call)
 {
+    if (call->has_key) {
+        call->key = torc_keyspace_key(service->keyspace, call->request.strings[0]);
+    }
+}
+
+static __attribute__((noinline)) void prepare_many(const struct torc_service *service,
+                                                   struct torc_call *calls, unsigned n)
+{
+    if (service->fits_cache) {
+        for (unsigned i = 0; i < n; i++) {
+            hash_key(service, &calls[i]);
+        }
+        return;
+    }
     for (unsigned i = 0; i < n; i++) {
         if (calls[i].has_key) {
             calls[i].key = torc_keyspace_key(service->keyspace, calls[i].request.strings[0]);
-            if (n > 1) {
-                torc_keyspace_prefetch_line(service->keyspace, &calls[i].key);
-            }
+            torc_keyspace_prefetch_line(service->keyspace, &calls[i].key);
         }
     }
-    for (unsigned i = 0; n > 1 && i < n; i++) {
+    for (unsigned i = 0; i < n; i++) {
         if (calls[i].has_key) {
             torc_keyspace_prefetch_record(service->keyspace, &calls[i].key);
         }
     }
 }
 
-static void run_timed(struct torc_service *service, struct torc_call *call)
+void torc_calls_prepare(const struct torc_service *service, struct torc_call *calls, unsigned n)
+{
+    if (n == 1) {
+        hash_key(service, calls);
+    } else {
+        prepare_many(service, calls, n);
+    }
+}
+
+static __attribute__((noinline)) void run_timed(struct torc_service *service,
+                                                struct torc_call *call)
 {
     struct torc_command_stats *mine = &service->stats.commands[call->counted_as];
     uint64_t start = torc_clock_ticks(&service->facts.clock);
     call->run(service, call);
     mine->samples++;
     mine->sample_ticks += torc_clock_ticks(&service->facts.clock) - start;
+}
+
+static __attribute__((noinline)) void count_fault(struct torc_stats *stats, struct torc_call *call)
+{
+    stats->commands[call->counted_as].failed++;
+    stats->faults[call->sink->fault]++;
+    call->sink->fault = TORC_FAULT_NONE;
 }
 
 void torc_call_run(struct torc_service *service, struct torc_call *call)
@@ -417,9 +446,7 @@ void torc_call_run(struct torc_service *service, struct torc_call *call)
         call->run(service, call);
     }
     if (TORC_UNLIKELY(call->sink->fault != TORC_FAULT_NONE)) {
-        stats->commands[call->counted_as].failed++;
-        stats->faults[call->sink->fault]++;
-        call->sink->fault = TORC_FAULT_NONE;
+        count_fault(stats, call);
     }
 }
 
