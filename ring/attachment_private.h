@@ -103,8 +103,8 @@ typedef int torc_attachment_look(struct torc_attachment *attachment);
 int torc_attachment_await(struct torc_attachment *attachment, torc_attachment_look *look,
                           uint64_t deadline_ns) TORC_MUST_USE;
 
-/* After a publication (W2): ring the doorbell if the server sleeps. */
-void torc_attachment_nudge(struct torc_attachment *attachment);
+/* The server sleeps, as its `flag` says: ring its doorbell, once per value. */
+void torc_attachment_ring(struct torc_attachment *attachment, uint32_t flag);
 
 /* Ask the control socket whether the server lives. One syscall; sets is_dead. */
 void torc_attachment_check_life(struct torc_attachment *attachment);

@@ -74,6 +74,35 @@ struct request_plan {
     bool count_is_sent;
 };
 
+/* The common form: no numbers, as many strings as the op says, all of them short. 0: not of that
+ * form, or longer than `cap`; else its size, and it is encoded. */
+static inline size_t encode_plain(uint8_t *out, size_t cap, const struct torc_op_info *info,
+                                  uint8_t op, uint32_t tag, const struct torc_slice *strings,
+                                  uint32_t n_strings)
+{
+    if (n_strings != info->plain_strings || n_strings == 0) {
+        return 0;
+    }
+    size_t all = 0;
+    size_t size = TORC_MESSAGE_HEAD_BYTES + n_strings;
+    for (uint32_t i = 0; i < n_strings; i++) {
+        all |= strings[i].len;
+        size += strings[i].len;
+    }
+    if (all > UINT8_MAX || size > cap) {
+        return 0;
+    }
+    torc_store_u64(out, op | (uint64_t)info->plain_flags << 8 | (uint64_t)tag << 32);
+    uint8_t *to = out + TORC_MESSAGE_HEAD_BYTES;
+    for (uint32_t i = 0; i < n_strings; i++) {
+        size_t len = strings[i].len;
+        to[0] = (uint8_t)len;
+        copy_bytes(to + 1, strings[i].data, len);
+        to += STRING8(len);
+    }
+    return size;
+}
+
 static inline struct request_plan plan_request(const struct torc_op_info *info,
                                                const struct torc_slice *strings, uint32_t n_strings)
 {
@@ -116,9 +145,10 @@ size_t torc_request_size(uint8_t op, const struct torc_slice *strings, uint32_t 
     return plan_request(torc_op_info(op), strings, n_strings).size;
 }
 
-size_t torc_request_encode_within(uint8_t *out, size_t cap, uint8_t op, uint32_t tag,
-                                  const uint64_t *numbers, const struct torc_slice *strings,
-                                  uint32_t n_strings)
+static __attribute__((noinline)) size_t encode_any(uint8_t *out, size_t cap, uint8_t op,
+                                                   uint32_t tag, const uint64_t *numbers,
+                                                   const struct torc_slice *strings,
+                                                   uint32_t n_strings)
 {
     const struct torc_op_info *info = torc_op_info(op);
     struct request_plan plan = plan_request(info, strings, n_strings);
@@ -147,6 +177,15 @@ size_t torc_request_encode_within(uint8_t *out, size_t cap, uint8_t op, uint32_t
     }
     assert((size_t)(to - out) == plan.size);
     return plan.size;
+}
+
+size_t torc_request_encode_within(uint8_t *out, size_t cap, uint8_t op, uint32_t tag,
+                                  const uint64_t *numbers, const struct torc_slice *strings,
+                                  uint32_t n_strings)
+{
+    size_t size = encode_plain(out, cap, torc_op_info(op), op, tag, strings, n_strings);
+    return TORC_LIKELY(size != 0) ? size
+                                  : encode_any(out, cap, op, tag, numbers, strings, n_strings);
 }
 
 size_t torc_request_encode(uint8_t *out, uint8_t op, uint32_t tag, const uint64_t *numbers,
@@ -576,6 +615,16 @@ int torc_reply_decode(const uint8_t *data, size_t len, struct torc_reply *out_re
 {
     if (len < TORC_MESSAGE_HEAD_BYTES) {
         return -EBADMSG;
+    }
+    /* The common one: a short byte string. Flags and status in one look. */
+    size_t at = TORC_MESSAGE_HEAD_BYTES + STRING8(0);
+    if (TORC_LIKELY(torc_load_u32(data) >> 8 == TORC_REPLY_BYTES << KIND_SHIFT && len >= at &&
+                    data[TORC_MESSAGE_HEAD_BYTES] == len - at)) {
+        *out_reply = (struct torc_reply){.kind = TORC_REPLY_BYTES,
+                                         .op = data[0],
+                                         .tag = torc_load_u32(data + 4),
+                                         .bytes = torc_slice_of(data + at, len - at)};
+        return 0;
     }
     struct reading in = {.prefix = data, .data = data, .len = len};
     return decode_reply(&in, out_reply);
