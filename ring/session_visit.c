@@ -508,11 +508,14 @@ static unsigned take_plain(struct torc_session *session, struct torc_taken *out_
                   "a batch out of slots is no long visit");
     /* Not into the next lap: its slots are in use by what is taken here. */
     max = max <= session->slot_mask ? max : session->slot_mask + 1;
+    const struct torc_slot *slots = session->slots;
+    const uint32_t slot_mask = session->slot_mask;
+    const unsigned slots_log2 = session->slots_log2;
     uint64_t position = session->take_position;
     unsigned n = 0;
     for (; n < max; n++, position++) {
-        const struct torc_slot *slot = torc_session_slot(session, position);
-        uint32_t turn = torc_turn_request(position, session->slots_log2);
+        const struct torc_slot *slot = &slots[position & slot_mask];
+        uint32_t turn = torc_turn_request(position, slots_log2);
         uint64_t control = torc_slot_look(slot); /* S2 */
         if (!torc_control_is_inline(control, turn)) {
             *out_is_all = torc_control_turn(control) == turn - 1;

@@ -10,9 +10,9 @@ static void decode(struct torc_service *service, struct torc_batch *batch, unsig
     call->caller = NULL;
     batch->first[i] = (uint32_t)strings->n;
     for (;;) {
-        size_t room = strings->cap - strings->n;
+        size_t room = strings->cap - strings->n; /* far below 2^32, as messages are */
         int rc = torc_request_decode(taken->data, taken->len, strings->items + strings->n,
-                                     (uint32_t)torc_min_u64(room, UINT32_MAX), &call->request);
+                                     (uint32_t)room, &call->request);
         if (TORC_LIKELY(rc == 0)) {
             strings->n += call->request.n_strings;
             torc_call_check(service, call);
@@ -79,7 +79,11 @@ static int answer(struct torc_peer *peer, struct torc_service *service, struct t
     if (TORC_LIKELY(rc == 0)) {
         rc = torc_session_reply(peer->session, batch->reply, ring->writer.len);
     }
-    if (TORC_UNLIKELY(rc == -EMSGSIZE || rc == -ENOMEM)) {
+    if (TORC_LIKELY(rc == 0)) {
+        peer->is_counted = false;
+        return 0;
+    }
+    if (rc == -EMSGSIZE || rc == -ENOMEM) {
         start_reply(batch, call);
         torc_sink_fault(&ring->sink,
                         rc == -EMSGSIZE ? TORC_FAULT_REPLY_TOO_LARGE : TORC_FAULT_OUT_OF_MEMORY);
