@@ -466,6 +466,7 @@ static void *reserve_area(struct torc_attachment *attachment, size_t len, int *o
     return area->bytes + torc_area_offset(area, start);
 }
 
+/* torc_attachment_reserve() of anything, and what is wrong with it. */
 static __attribute__((noinline)) void *reserve_any(struct torc_attachment *attachment, size_t len,
                                                    int *out_error)
 {
@@ -515,6 +516,7 @@ static int look_for_push(struct torc_attachment *attachment)
     return attachment->push.is_active ? not_yet(attachment) : 0;
 }
 
+/* torc_attachment_commit() of anything, and what is wrong with it. */
 static __attribute__((noinline)) int commit_any(struct torc_attachment *attachment, size_t len,
                                                 uint64_t deadline_ns)
 {

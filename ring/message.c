@@ -19,12 +19,16 @@ static_assert(TORC_MESSAGE_HEAD_BYTES + STRING8(40) <= TORC_SLOT_MESSAGE,
 #define KIND_SHIFT     4
 #define REPLY_RESERVED 0x0cu /* bits of a reply's flags that must be 0 */
 
-/* Copy `len` bytes that do not overlap. Keys and fields are a few words long: two moves that may
- * cover the same bytes are cheaper than the call of memcpy. */
-static inline void copy_bytes(uint8_t *to, const uint8_t *from, size_t len)
+#define SHORT_MAX 64u /* bytes of a string that is copied in line */
+
+/* Copy at most SHORT_MAX bytes that do not overlap. Keys and fields are a few words long: moves
+ * that may cover the same bytes are cheaper than the call of memcpy, and a function without a call
+ * has nothing to save. */
+static inline void copy_short(uint8_t *to, const uint8_t *from, size_t len)
 {
     if (len > 32) {
-        memcpy(to, from, len);
+        memcpy(to, from, 32);
+        memcpy(to + len - 32, from + len - 32, 32);
     } else if (len >= 16) {
         memcpy(to, from, 16);
         memcpy(to + len - 16, from + len - 16, 16);
@@ -38,6 +42,15 @@ static inline void copy_bytes(uint8_t *to, const uint8_t *from, size_t len)
         to[0] = from[0];
         to[len / 2] = from[len / 2];
         to[len - 1] = from[len - 1];
+    }
+}
+
+static inline void copy_bytes(uint8_t *to, const uint8_t *from, size_t len)
+{
+    if (len <= SHORT_MAX) {
+        copy_short(to, from, len);
+    } else {
+        memcpy(to, from, len);
     }
 }
 
@@ -89,7 +102,8 @@ static inline size_t encode_plain(uint8_t *out, size_t cap, const struct torc_op
         all |= strings[i].len;
         size += strings[i].len;
     }
-    if (all > UINT8_MAX || size > cap) {
+    /* The or of lengths is at least the longest. */
+    if (all >= SHORT_MAX || size > cap) {
         return 0;
     }
     torc_store_u64(out, op | (uint64_t)info->plain_flags << 8 | (uint64_t)tag << 32);
@@ -97,7 +111,7 @@ static inline size_t encode_plain(uint8_t *out, size_t cap, const struct torc_op
     for (uint32_t i = 0; i < n_strings; i++) {
         size_t len = strings[i].len;
         to[0] = (uint8_t)len;
-        copy_bytes(to + 1, strings[i].data, len);
+        copy_short(to + 1, strings[i].data, len);
         to += STRING8(len);
     }
     return size;
@@ -145,6 +159,7 @@ size_t torc_request_size(uint8_t op, const struct torc_slice *strings, uint32_t 
     return plan_request(torc_op_info(op), strings, n_strings).size;
 }
 
+/* torc_request_encode_within() of any request. */
 static __attribute__((noinline)) size_t encode_any(uint8_t *out, size_t cap, uint8_t op,
                                                    uint32_t tag, const uint64_t *numbers,
                                                    const struct torc_slice *strings,
@@ -360,17 +375,12 @@ static inline void set_kind(struct torc_reply_writer *w, enum torc_reply_kind ki
     }
 }
 
-static inline void put_string(struct torc_reply_writer *w, enum torc_reply_kind kind,
-                              enum torc_wire_status status, struct torc_slice bytes)
+/* A byte string of any length. */
+static __attribute__((noinline)) void put_any_string(struct torc_reply_writer *w,
+                                                     enum torc_reply_kind kind,
+                                                     enum torc_wire_status status,
+                                                     struct torc_slice bytes)
 {
-    if (TORC_LIKELY(bytes.len <= UINT8_MAX && !w->overflow && bytes.len < w->cap - w->len)) {
-        set_kind(w, kind, 0, status);
-        uint8_t *to = w->data + TORC_MESSAGE_HEAD_BYTES;
-        to[0] = (uint8_t)bytes.len;
-        copy_bytes(to + 1, bytes.data, bytes.len);
-        w->len = w->need = TORC_MESSAGE_HEAD_BYTES + STRING8(bytes.len);
-        return;
-    }
     unsigned width = width_for(bytes.len);
     size_t len_bytes = (size_t)1 << width;
     set_kind(w, kind, width, status);
@@ -379,6 +389,21 @@ static inline void put_string(struct torc_reply_writer *w, enum torc_reply_kind 
         store_len(at, width, (uint32_t)bytes.len);
         copy_bytes(at + len_bytes, bytes.data, bytes.len);
     }
+}
+
+static inline void put_string(struct torc_reply_writer *w, enum torc_reply_kind kind,
+                              enum torc_wire_status status, struct torc_slice bytes)
+{
+    /* Nearly always it is short and there is room. */
+    if (TORC_LIKELY(bytes.len <= SHORT_MAX && !w->overflow && bytes.len < w->cap - w->len)) {
+        set_kind(w, kind, 0, status);
+        uint8_t *to = w->data + TORC_MESSAGE_HEAD_BYTES;
+        to[0] = (uint8_t)bytes.len;
+        copy_short(to + 1, bytes.data, bytes.len);
+        w->len = w->need = TORC_MESSAGE_HEAD_BYTES + STRING8(bytes.len);
+        return;
+    }
+    put_any_string(w, kind, status, bytes);
 }
 
 void torc_reply_ok(struct torc_reply_writer *w)

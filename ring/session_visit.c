@@ -284,6 +284,7 @@ static void reply_plain(struct torc_session *session, const void *message, size_
     session->counters.replies++;
 }
 
+/* torc_session_reply() of anything. */
 static __attribute__((noinline)) int reply_any(struct torc_session *session, const void *message,
                                                size_t len)
 {
