@@ -11,6 +11,10 @@
  * peek() notices its death, and pays for the syscall next to never. */
 #define LOOKS_PER_LIFE_CHECK 4096u
 
+/* Slots that fetch_ahead() is ahead. Between two cores, a window of 64 takes 60 ns a request with
+ * 4, 70 with 2 and 96 with none; 8 do no better there, and worse in smaller windows. */
+#define SLOTS_AHEAD_MAX 4u
+
 #define PUT_HEAD_BYTES (TORC_MESSAGE_HEAD_BYTES + 8u + 8u + 4u) /* with the widest length */
 
 static struct torc_slot *slot_at(const struct torc_attachment *attachment, uint64_t position)
@@ -280,6 +284,18 @@ static int step_pull(struct torc_attachment *attachment)
 
 /* --- replies --- */
 
+/* A reply is there, so those behind it may be: take the slot of one of them, which is read and then
+ * written with a next request, in one go and while others are worked on. Each of these slots is
+ * otherwise waited for twice. Not near the newest, where the server still writes. */
+static inline void fetch_ahead(const struct torc_attachment *attachment)
+{
+    uint64_t ahead = (attachment->head - attachment->tail) / 4;
+    if (ahead != 0) {
+        ahead = torc_min_u64(ahead, SLOTS_AHEAD_MAX);
+        TORC_PREFETCH_TO_WRITE(slot_at(attachment, attachment->tail + ahead));
+    }
+}
+
 /* A reply that is there: make it the peeked one, or start to pull it. */
 static int accept(struct torc_attachment *attachment, uint64_t control)
 {
@@ -293,6 +309,7 @@ static int accept(struct torc_attachment *attachment, uint64_t control)
     if (TORC_UNLIKELY(message.data[1] >> 4 == TORC_REPLY_LONG)) {
         return start_pull(attachment, message, is_in_area, end);
     }
+    fetch_ahead(attachment);
     attachment->peeked = message;
     attachment->peeked_is_in_area = is_in_area;
     attachment->peeked_end = end;
@@ -362,6 +379,7 @@ int torc_attachment_take_small(struct torc_attachment *attachment, uint8_t copy[
     if (TORC_UNLIKELY(!torc_control_is_inline(control, turn))) {
         return torc_control_turn(control) == turn ? -EAGAIN : 0;
     }
+    fetch_ahead(attachment);
     torc_copy_once(copy, slot->message, TORC_SLOT_MESSAGE);
     if (TORC_UNLIKELY(copy[1] >> 4 == TORC_REPLY_LONG)) {
         return -EAGAIN;

@@ -9,6 +9,16 @@
 #include "ring/attachment.h"
 #include "ring/layout.h"
 
+/* Take a line that will be written from the other side's cache at once, not first to read and then
+ * again to write. Compilers have PREFETCHW only where the target is said to know it; an x86-64 CPU
+ * that does not executes it as nothing. */
+#if defined(__x86_64__)
+#define TORC_PREFETCH_TO_WRITE(p)                                                                  \
+    __asm__ volatile("prefetchw %0" : : "m"(*(const unsigned char *)(p)))
+#else
+#define TORC_PREFETCH_TO_WRITE(p) __builtin_prefetch((p), 1)
+#endif
+
 enum torc_reservation {
     TORC_RESERVED_NOTHING,
     TORC_RESERVED_SLOT,
