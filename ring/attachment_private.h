@@ -13,8 +13,7 @@
  * again to write. Compilers have PREFETCHW only where the target is said to know it; an x86-64 CPU
  * that does not executes it as nothing. */
 #if defined(__x86_64__)
-#define TORC_PREFETCH_TO_WRITE(p)                                                                  \
-    __asm__ volatile("prefetchw %0" : : "m"(*(const unsigned char *)(p)))
+#define TORC_PREFETCH_TO_WRITE(p) __asm__("prefetchw %0" : : "m"(*(const unsigned char *)(p)))
 #else
 #define TORC_PREFETCH_TO_WRITE(p) __builtin_prefetch((p), 1)
 #endif
