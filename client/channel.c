@@ -185,59 +185,96 @@ static int decode_in_place(struct torc *torc, struct torc_slice message,
     }
 }
 
-/* Take the peeked message as the reply of the oldest live request. */
-static int accept_reply(struct torc *torc, struct torc_slice message, struct torc_reply *out_reply,
-                        uint64_t *out_user_tag)
+/* `message`, which was decoded, is the reply of the oldest live request if it is the one due. */
+static inline int accept_decoded(struct torc *torc, struct torc_slice message,
+                                 const struct torc_reply *reply, uint64_t *out_user_tag)
 {
-    bool holds = message.len > sizeof torc->small;
-    int rc;
-    if (holds) {
-        rc = decode_in_place(torc, message, out_reply);
-        if (rc == -ENOMEM) {
-            return torc_fail_errno(torc, rc);
-        }
-    } else {
-        torc_copy_once(torc->small, message.data, message.len);
-        rc = torc_reply_decode(torc->small, message.len, out_reply);
-    }
-    if (TORC_UNLIKELY(rc != 0)) {
-        return fail_broken(torc, "a reply does not decode");
-    }
     const struct torc_entry *entry = &torc->entries[torc->head & torc->entry_mask];
-    if (TORC_UNLIKELY(out_reply->op != entry->op || out_reply->tag != (uint32_t)torc->head)) {
+    if (TORC_UNLIKELY(reply->op != entry->op || reply->tag != (uint32_t)torc->head)) {
         return fail_broken(torc, "a reply is not the one that is due");
     }
     *out_user_tag = entry->tag;
     torc->head++;
     torc->last_number++;
-    torc->holds = holds;
     torc->last = message;
-    if (!holds) {
-        torc->last.data = torc->small;
-        torc_attachment_consume(torc->attachment);
-    }
     return TORC_OK;
+}
+
+/* The same for one of `len` bytes in torc->small, which was consumed. */
+static inline int accept_small(struct torc *torc, size_t len, struct torc_reply *out_reply,
+                               uint64_t *out_user_tag)
+{
+    if (TORC_UNLIKELY(torc_reply_decode(torc->small, len, out_reply) != 0)) {
+        return fail_broken(torc, "a reply does not decode");
+    }
+    return accept_decoded(torc, torc_slice_of(torc->small, len), out_reply, out_user_tag);
+}
+
+/* Take the peeked message as the reply of the oldest live request. */
+static int accept_reply(struct torc *torc, struct torc_slice message, struct torc_reply *out_reply,
+                        uint64_t *out_user_tag)
+{
+    if (message.len <= sizeof torc->small) {
+        torc_copy_once(torc->small, message.data, message.len);
+        torc_attachment_consume(torc->attachment);
+        return accept_small(torc, message.len, out_reply, out_user_tag);
+    }
+    int rc = decode_in_place(torc, message, out_reply);
+    if (rc == -ENOMEM) {
+        return torc_fail_errno(torc, rc);
+    }
+    if (TORC_UNLIKELY(rc != 0)) {
+        return fail_broken(torc, "a reply does not decode");
+    }
+    rc = accept_decoded(torc, message, out_reply, out_user_tag);
+    torc->holds = rc == TORC_OK;
+    return rc;
 }
 
 /* Wait until a reply is there. 0 or a negative errno. */
 static int await_message(struct torc *torc, uint64_t *deadline_ns, struct torc_slice *out_message)
 {
     if (*deadline_ns == 0) {
-        for (int i = 0; i < EAGER_LOOKS; i++) {
-            int rc = torc_attachment_peek(torc->attachment, out_message);
-            if (rc != -EAGAIN) {
-                return rc;
-            }
-            relax();
+        int rc = torc_attachment_peek(torc->attachment, out_message);
+        if (rc != -EAGAIN) {
+            return rc;
         }
         *deadline_ns = deadline_from_now(torc);
     }
     return torc_attachment_wait(torc->attachment, *deadline_ns, out_message);
 }
 
+/* Look for a reply that lies in its slot, when no late one is in front of it: its length, now in
+ * torc->small, or nothing. */
+static inline int look_for_small(struct torc *torc, bool wait)
+{
+    int len = torc_attachment_take_small(torc->attachment, torc->small);
+    for (int i = 0; wait && len == 0 && i < EAGER_LOOKS; i++) {
+        relax();
+        len = torc_attachment_take_small(torc->attachment, torc->small);
+    }
+    return len;
+}
+
+static int receive_any(struct torc *torc, bool wait, struct torc_reply *out_reply,
+                       uint64_t *out_user_tag);
+
 int torc_receive(struct torc *torc, bool wait, struct torc_reply *out_reply, uint64_t *out_user_tag)
 {
     torc_give_back(torc);
+    if (TORC_LIKELY(torc->n_late == 0)) {
+        int len = look_for_small(torc, wait);
+        if (TORC_LIKELY(len > 0)) {
+            return accept_small(torc, (size_t)len, out_reply, out_user_tag);
+        }
+    }
+    return receive_any(torc, wait, out_reply, out_user_tag);
+}
+
+/* The same for any reply. */
+static __attribute__((noinline)) int
+receive_any(struct torc *torc, bool wait, struct torc_reply *out_reply, uint64_t *out_user_tag)
+{
     uint64_t deadline_ns = 0; /* not known yet */
     for (;;) {
         if (torc_live(torc) == 0) {
@@ -267,6 +304,45 @@ int torc_receive(struct torc *torc, bool wait, struct torc_reply *out_reply, uin
 
 /* --- requests --- */
 
+/* The request was published: remember it. */
+static inline void note_sent(struct torc *torc, uint64_t user_tag, enum torc_op op)
+{
+    torc->entries[torc->tail & torc->entry_mask] =
+        (struct torc_entry){.tag = user_tag, .op = (uint8_t)op};
+    torc->tail++;
+}
+
+/* A request of `size` bytes, which no slot takes. */
+static __attribute__((noinline)) int send_large(struct torc *torc, uint64_t user_tag,
+                                                enum torc_op op, const uint64_t *numbers,
+                                                const struct torc_slice *strings,
+                                                uint32_t n_strings, size_t size)
+{
+    int error = 0;
+    uint8_t *message = torc_attachment_reserve(torc->attachment, size, &error);
+    if (message == NULL) {
+        return torc_fail_errno(torc, error);
+    }
+    size_t len = torc_request_encode(message, (uint8_t)op, (uint32_t)torc->tail, numbers, strings,
+                                     n_strings);
+    assert(len == size);
+    (void)len;
+    /* Only a request that no area takes is waited for. */
+    bool may_wait = size > torc_area_message_max(TORC_AREA_BYTES_MIN);
+    int rc = torc_attachment_commit(torc->attachment, size, may_wait ? deadline_from_now(torc) : 0);
+    if (rc != 0 && rc != -ETIMEDOUT) {
+        return torc_fail_errno(torc, rc);
+    }
+    note_sent(torc, user_tag, op);
+    if (rc == -ETIMEDOUT) {
+        /* It is the only one outstanding, its push goes on, and nobody will ask for the reply. */
+        assert(torc->tail - torc->head == 1);
+        torc->n_late = 1;
+        return torc_fail_errno(torc, rc);
+    }
+    return TORC_OK;
+}
+
 int torc_send(struct torc *torc, uint64_t user_tag, enum torc_op op, const uint64_t *numbers,
               const struct torc_slice *strings, size_t n_strings)
 {
@@ -276,43 +352,29 @@ int torc_send(struct torc *torc, uint64_t user_tag, enum torc_op op, const uint6
             return rc;
         }
     }
-    if (n_strings > UINT32_MAX) {
+    if (TORC_UNLIKELY(n_strings > UINT32_MAX)) {
         return torc_fail_errno(torc, -EMSGSIZE);
     }
     /* Most requests fit a slot: try that first. What does not fit is measured by the way. */
-    size_t size = TORC_SLOT_MESSAGE;
-    for (;;) {
-        int rc = 0;
-        uint8_t *message = torc_attachment_reserve(torc->attachment, size, &rc);
-        if (TORC_UNLIKELY(message == NULL)) {
-            return torc_fail_errno(torc, rc);
-        }
-        size_t len = torc_request_encode_within(message, size, (uint8_t)op, (uint32_t)torc->tail,
-                                                numbers, strings, (uint32_t)n_strings);
-        if (TORC_UNLIKELY(len == 0)) {
-            return torc_fail_errno(torc, -EMSGSIZE);
-        }
-        bool fits = len <= size;
-        size = len;
-        if (TORC_LIKELY(fits)) {
-            break;
-        }
-    }
-    /* Only a request that no area takes is waited for. */
-    bool may_wait = size > torc_area_message_max(TORC_AREA_BYTES_MIN);
-    int rc = torc_attachment_commit(torc->attachment, size, may_wait ? deadline_from_now(torc) : 0);
-    if (rc != 0 && rc != -ETIMEDOUT) {
+    int rc = 0;
+    uint8_t *message = torc_attachment_reserve(torc->attachment, TORC_SLOT_MESSAGE, &rc);
+    if (TORC_UNLIKELY(message == NULL)) {
         return torc_fail_errno(torc, rc);
     }
-    torc->entries[torc->tail & torc->entry_mask] =
-        (struct torc_entry){.tag = user_tag, .op = (uint8_t)op};
-    torc->tail++;
-    if (rc == -ETIMEDOUT) {
-        /* It is the only one outstanding, its push goes on, and nobody will ask for the reply. */
-        assert(torc->tail - torc->head == 1);
-        torc->n_late = 1;
+    size_t size =
+        torc_request_encode_within(message, TORC_SLOT_MESSAGE, (uint8_t)op, (uint32_t)torc->tail,
+                                   numbers, strings, (uint32_t)n_strings);
+    if (TORC_UNLIKELY(size == 0)) {
+        return torc_fail_errno(torc, -EMSGSIZE);
+    }
+    if (TORC_UNLIKELY(size > TORC_SLOT_MESSAGE)) {
+        return send_large(torc, user_tag, op, numbers, strings, (uint32_t)n_strings, size);
+    }
+    rc = torc_attachment_commit(torc->attachment, size, 0);
+    if (TORC_UNLIKELY(rc != 0)) {
         return torc_fail_errno(torc, rc);
     }
+    note_sent(torc, user_tag, op);
     return TORC_OK;
 }
 

@@ -23,7 +23,15 @@ static int submit(struct torc *torc, uint64_t tag, enum torc_op op, struct torc_
 int torc_submit_hget(struct torc *torc, uint64_t tag, struct torc_bytes key,
                      struct torc_bytes field)
 {
-    return submit(torc, tag, TORC_OP_HGET, key, &field, 1);
+    int rc = torc_enter(torc);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    if (TORC_UNLIKELY(!torc_bytes_are_valid(key) || !torc_bytes_are_valid(field))) {
+        return torc_fail(torc, TORC_EINVAL, "bytes with a length and data NULL");
+    }
+    const struct torc_slice strings[] = {torc_slice_of_bytes(key), torc_slice_of_bytes(field)};
+    return torc_send(torc, tag, TORC_OP_HGET, NULL, strings, 2);
 }
 
 int torc_submit_hset(struct torc *torc, uint64_t tag, struct torc_bytes key,

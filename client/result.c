@@ -77,6 +77,13 @@ static struct torc_bytes bytes_of(struct torc_slice slice)
 bool torc_result_fill(const struct torc *torc, const struct torc_reply *reply, uint64_t user_tag,
                       struct torc_result *out_result)
 {
+    if (TORC_LIKELY(reply->kind == TORC_REPLY_BYTES)) {
+        *out_result = (struct torc_result){.tag = user_tag,
+                                           .kind = TORC_STRING,
+                                           .string = bytes_of(reply->bytes),
+                                           .impl_word[0] = torc->last_number};
+        return true;
+    }
     struct torc_result result = {.tag = user_tag, .impl_word[0] = torc->last_number};
     switch (reply->kind) {
     case TORC_REPLY_OK:

@@ -76,6 +76,12 @@ int torc_attachment_peek(struct torc_attachment *attachment,
  * server is noticed within 50 ms. */
 int torc_attachment_wait(struct torc_attachment *attachment, uint64_t deadline_ns,
                          struct torc_slice *out_message) TORC_MUST_USE;
+/* The short way for most replies: if the oldest outstanding one is there, lies in its slot and none
+ * is peeked, it is copied to `copy`, which is private, and consumed. Returns its length; 0 not yet,
+ * but that may not be all: look with _peek() or _wait() now and then, which notice more;
+ * -EAGAIN there is something for _peek(). */
+int torc_attachment_take_small(struct torc_attachment *attachment,
+                               uint8_t copy[TORC_SLOT_MESSAGE]) TORC_MUST_USE;
 /* A peeked reply that was long lies in private memory: it becomes the caller's, to be freed with
  * free(). NULL if it was not long; it stays the peeked reply either way, until consume. */
 uint8_t *torc_attachment_take_long(struct torc_attachment *attachment) TORC_MUST_USE;

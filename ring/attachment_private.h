@@ -9,6 +9,15 @@
 #include "ring/attachment.h"
 #include "ring/layout.h"
 
+/* Take a line that will be written from the other side's cache at once, not first to read and then
+ * again to write. Compilers have PREFETCHW only where the target is said to know it; an x86-64 CPU
+ * that does not executes it as nothing. */
+#if defined(__x86_64__)
+#define TORC_PREFETCH_TO_WRITE(p) __asm__("prefetchw %0" : : "m"(*(const unsigned char *)(p)))
+#else
+#define TORC_PREFETCH_TO_WRITE(p) __builtin_prefetch((p), 1)
+#endif
+
 enum torc_reservation {
     TORC_RESERVED_NOTHING,
     TORC_RESERVED_SLOT,
@@ -103,8 +112,8 @@ typedef int torc_attachment_look(struct torc_attachment *attachment);
 int torc_attachment_await(struct torc_attachment *attachment, torc_attachment_look *look,
                           uint64_t deadline_ns) TORC_MUST_USE;
 
-/* After a publication (W2): ring the doorbell if the server sleeps. */
-void torc_attachment_nudge(struct torc_attachment *attachment);
+/* The server sleeps, as its `flag` says: ring its doorbell, once per value. */
+void torc_attachment_ring(struct torc_attachment *attachment, uint32_t flag);
 
 /* Ask the control socket whether the server lives. One syscall; sets is_dead. */
 void torc_attachment_check_life(struct torc_attachment *attachment);

@@ -23,17 +23,9 @@ static inline void pause_cpu(void)
 #endif
 }
 
-void torc_attachment_nudge(struct torc_attachment *attachment)
+void torc_attachment_ring(struct torc_attachment *attachment, uint32_t flag)
 {
-    uint32_t flag;
-    if (attachment->is_asymmetric) {
-        /* W2: membarrier() in the server keeps our store ahead of this load. */
-        torc_compiler_barrier();
-        flag = atomic_load_explicit(&attachment->reply_lines->sleeping, memory_order_relaxed);
-    } else {
-        flag = atomic_load_explicit(&attachment->reply_lines->sleeping, memory_order_seq_cst);
-    }
-    if (TORC_LIKELY(flag == 0) || flag == attachment->rung_word) {
+    if (flag == attachment->rung_word) {
         return;
     }
     attachment->rung_word = flag;

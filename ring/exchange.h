@@ -91,6 +91,21 @@ static inline bool torc_control_is_sound(uint64_t control)
     return (uint8_t)(control >> 56) == torc_control_check_bits(control);
 }
 
+/* The control word, without its check bits, of a message of 0 bytes in its slot. That of one of
+ * `len` bytes has len << 32 more. */
+static inline uint64_t torc_control_inline(uint32_t turn)
+{
+    return turn | (uint64_t)TORC_SLOT_INLINE << 48;
+}
+/* Is it that of a message of 8 to TORC_SLOT_MESSAGE bytes that lies in its slot, of this turn?
+ * False tells nothing more. */
+static inline bool torc_control_is_inline(uint64_t control, uint32_t turn)
+{
+    uint64_t len = (control & 0x00ffffffffffffffull) - torc_control_inline(turn);
+    return (uint32_t)len == 0 && (len >> 32) - 8 <= TORC_SLOT_MESSAGE - 8 &&
+           torc_control_is_sound(control);
+}
+
 /* S2, S4: what the slot's control word says now. Load it once, then use the value. */
 static inline uint64_t torc_slot_look(const struct torc_slot *slot)
 {
@@ -110,6 +125,22 @@ static inline void torc_copy_once(void *restrict to, const void *restrict from, 
 {
     memcpy(to, from, len);
     torc_compiler_barrier();
+}
+
+/* Copy a message of 8 to TORC_SLOT_MESSAGE bytes: moves that may cover the same bytes, which is
+ * cheaper than a call of memcpy, and touches no byte outside of the message. */
+static inline void torc_copy_message(uint8_t *restrict to, const uint8_t *restrict from, size_t len)
+{
+    if (len > 32) {
+        memcpy(to, from, 32);
+        memcpy(to + len - 32, from + len - 32, 32);
+    } else if (len >= 16) {
+        memcpy(to, from, 16);
+        memcpy(to + len - 16, from + len - 16, 16);
+    } else {
+        memcpy(to, from, 8);
+        memcpy(to + len - 8, from + len - 8, 8);
+    }
 }
 
 #endif

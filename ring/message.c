@@ -19,12 +19,16 @@ static_assert(TORC_MESSAGE_HEAD_BYTES + STRING8(40) <= TORC_SLOT_MESSAGE,
 #define KIND_SHIFT     4
 #define REPLY_RESERVED 0x0cu /* bits of a reply's flags that must be 0 */
 
-/* Copy `len` bytes that do not overlap. Keys and fields are a few words long: two moves that may
- * cover the same bytes are cheaper than the call of memcpy. */
-static inline void copy_bytes(uint8_t *to, const uint8_t *from, size_t len)
+#define SHORT_MAX 64u /* bytes of a string that is copied in line */
+
+/* Copy at most SHORT_MAX bytes that do not overlap. Keys and fields are a few words long: moves
+ * that may cover the same bytes are cheaper than the call of memcpy, and a function without a call
+ * has nothing to save. */
+static inline void copy_short(uint8_t *to, const uint8_t *from, size_t len)
 {
     if (len > 32) {
-        memcpy(to, from, len);
+        memcpy(to, from, 32);
+        memcpy(to + len - 32, from + len - 32, 32);
     } else if (len >= 16) {
         memcpy(to, from, 16);
         memcpy(to + len - 16, from + len - 16, 16);
@@ -38,6 +42,15 @@ static inline void copy_bytes(uint8_t *to, const uint8_t *from, size_t len)
         to[0] = from[0];
         to[len / 2] = from[len / 2];
         to[len - 1] = from[len - 1];
+    }
+}
+
+static inline void copy_bytes(uint8_t *to, const uint8_t *from, size_t len)
+{
+    if (len <= SHORT_MAX) {
+        copy_short(to, from, len);
+    } else {
+        memcpy(to, from, len);
     }
 }
 
@@ -73,6 +86,36 @@ struct request_plan {
     uint32_t repeats;
     bool count_is_sent;
 };
+
+/* The common form: no numbers, as many strings as the op says, all of them short. 0: not of that
+ * form, or longer than `cap`; else its size, and it is encoded. */
+static inline size_t encode_plain(uint8_t *out, size_t cap, const struct torc_op_info *info,
+                                  uint8_t op, uint32_t tag, const struct torc_slice *strings,
+                                  uint32_t n_strings)
+{
+    if (n_strings != info->plain_strings || n_strings == 0) {
+        return 0;
+    }
+    size_t all = 0;
+    size_t size = TORC_MESSAGE_HEAD_BYTES + n_strings;
+    for (uint32_t i = 0; i < n_strings; i++) {
+        all |= strings[i].len;
+        size += strings[i].len;
+    }
+    /* The or of lengths is at least the longest. */
+    if (all >= SHORT_MAX || size > cap) {
+        return 0;
+    }
+    torc_store_u64(out, op | (uint64_t)info->plain_flags << 8 | (uint64_t)tag << 32);
+    uint8_t *to = out + TORC_MESSAGE_HEAD_BYTES;
+    for (uint32_t i = 0; i < n_strings; i++) {
+        size_t len = strings[i].len;
+        to[0] = (uint8_t)len;
+        copy_short(to + 1, strings[i].data, len);
+        to += STRING8(len);
+    }
+    return size;
+}
 
 static inline struct request_plan plan_request(const struct torc_op_info *info,
                                                const struct torc_slice *strings, uint32_t n_strings)
@@ -116,9 +159,11 @@ size_t torc_request_size(uint8_t op, const struct torc_slice *strings, uint32_t 
     return plan_request(torc_op_info(op), strings, n_strings).size;
 }
 
-size_t torc_request_encode_within(uint8_t *out, size_t cap, uint8_t op, uint32_t tag,
-                                  const uint64_t *numbers, const struct torc_slice *strings,
-                                  uint32_t n_strings)
+/* torc_request_encode_within() of any request. */
+static __attribute__((noinline)) size_t encode_any(uint8_t *out, size_t cap, uint8_t op,
+                                                   uint32_t tag, const uint64_t *numbers,
+                                                   const struct torc_slice *strings,
+                                                   uint32_t n_strings)
 {
     const struct torc_op_info *info = torc_op_info(op);
     struct request_plan plan = plan_request(info, strings, n_strings);
@@ -149,6 +194,15 @@ size_t torc_request_encode_within(uint8_t *out, size_t cap, uint8_t op, uint32_t
     return plan.size;
 }
 
+size_t torc_request_encode_within(uint8_t *out, size_t cap, uint8_t op, uint32_t tag,
+                                  const uint64_t *numbers, const struct torc_slice *strings,
+                                  uint32_t n_strings)
+{
+    size_t size = encode_plain(out, cap, torc_op_info(op), op, tag, strings, n_strings);
+    return TORC_LIKELY(size != 0) ? size
+                                  : encode_any(out, cap, op, tag, numbers, strings, n_strings);
+}
+
 size_t torc_request_encode(uint8_t *out, uint8_t op, uint32_t tag, const uint64_t *numbers,
                            const struct torc_slice *strings, uint32_t n_strings)
 {
@@ -177,8 +231,27 @@ static inline bool cut_strings(const uint8_t *at, size_t left, unsigned width,
     return left == 0;
 }
 
-int torc_request_decode(const uint8_t *data, size_t len, struct torc_slice *strings, uint32_t cap,
-                        struct torc_request *out_request)
+/* The same for lengths of one byte, in half the steps: a length that is too long shows in the next
+ * one, or at the end, and then nobody uses the slices. */
+static inline bool cut_short_strings(const uint8_t *at, size_t left, struct torc_slice *strings,
+                                     uint32_t n)
+{
+    size_t offset = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (offset >= left) {
+            return false;
+        }
+        size_t len = at[offset++];
+        strings[i] = torc_slice_of(at + offset, len);
+        offset += len;
+    }
+    return offset == left;
+}
+
+/* Any request; the common form has been tried. */
+__attribute__((noinline)) static int decode_any(const uint8_t *data, size_t len,
+                                                struct torc_slice *strings, uint32_t cap,
+                                                struct torc_request *out_request)
 {
     if (len < TORC_MESSAGE_HEAD_BYTES) {
         *out_request = (struct torc_request){0};
@@ -227,6 +300,27 @@ int torc_request_decode(const uint8_t *data, size_t len, struct torc_slice *stri
     return cut_strings(at, left, width, strings, out_request->n_strings) ? 0 : -EBADMSG;
 }
 
+int torc_request_decode(const uint8_t *data, size_t len, struct torc_slice *strings, uint32_t cap,
+                        struct torc_request *out_request)
+{
+    if (TORC_LIKELY(len >= TORC_MESSAGE_HEAD_BYTES)) {
+        const struct torc_op_info *info = torc_op_info(data[0]);
+        uint32_t n = info->plain_strings;
+        /* Flags and status in one look; an n of 0 wraps around to more than any cap. */
+        if (TORC_LIKELY(torc_load_u32(data) >> 8 == info->plain_flags && n - 1 < cap)) {
+            *out_request = (struct torc_request){.op = data[0],
+                                                 .flags = data[1],
+                                                 .tag = torc_load_u32(data + 4),
+                                                 .n_strings = n,
+                                                 .strings = strings};
+            bool is_sound = cut_short_strings(data + TORC_MESSAGE_HEAD_BYTES,
+                                              len - TORC_MESSAGE_HEAD_BYTES, strings, n);
+            return TORC_LIKELY(is_sound) ? 0 : -EBADMSG;
+        }
+    }
+    return decode_any(data, len, strings, cap, out_request);
+}
+
 /* --- building replies --- */
 
 /* No message can hold this reply: `need` stays SIZE_MAX. */
@@ -255,12 +349,20 @@ static inline uint8_t *claim(struct torc_reply_writer *w, size_t len)
 
 void torc_reply_begin(struct torc_reply_writer *w, void *data, size_t cap, uint8_t op, uint32_t tag)
 {
-    *w = (struct torc_reply_writer){.data = data, .cap = cap};
-    uint8_t *head = claim(w, TORC_MESSAGE_HEAD_BYTES);
-    if (head != NULL) {
-        head[0] = op;
-        torc_store_u32(head + 4, tag);
+    /* Not the places of an array: torc_reply_array_begin() sets them. */
+    w->data = data;
+    w->cap = cap;
+    w->len = TORC_MESSAGE_HEAD_BYTES;
+    w->need = TORC_MESSAGE_HEAD_BYTES;
+    w->n_items = 0;
+    w->item = 0;
+    w->overflow = false;
+    if (TORC_UNLIKELY(cap < TORC_MESSAGE_HEAD_BYTES)) {
+        w->len = 0;
+        w->overflow = true;
+        return;
     }
+    torc_store_u64(w->data, op | (uint64_t)tag << 32);
 }
 
 static inline void set_kind(struct torc_reply_writer *w, enum torc_reply_kind kind, unsigned width,
@@ -273,8 +375,11 @@ static inline void set_kind(struct torc_reply_writer *w, enum torc_reply_kind ki
     }
 }
 
-static inline void put_string(struct torc_reply_writer *w, enum torc_reply_kind kind,
-                              enum torc_wire_status status, struct torc_slice bytes)
+/* A byte string of any length. */
+static __attribute__((noinline)) void put_any_string(struct torc_reply_writer *w,
+                                                     enum torc_reply_kind kind,
+                                                     enum torc_wire_status status,
+                                                     struct torc_slice bytes)
 {
     unsigned width = width_for(bytes.len);
     size_t len_bytes = (size_t)1 << width;
@@ -284,6 +389,21 @@ static inline void put_string(struct torc_reply_writer *w, enum torc_reply_kind 
         store_len(at, width, (uint32_t)bytes.len);
         copy_bytes(at + len_bytes, bytes.data, bytes.len);
     }
+}
+
+static inline void put_string(struct torc_reply_writer *w, enum torc_reply_kind kind,
+                              enum torc_wire_status status, struct torc_slice bytes)
+{
+    /* Nearly always it is short and there is room. */
+    if (TORC_LIKELY(bytes.len <= SHORT_MAX && !w->overflow && bytes.len < w->cap - w->len)) {
+        set_kind(w, kind, 0, status);
+        uint8_t *to = w->data + TORC_MESSAGE_HEAD_BYTES;
+        to[0] = (uint8_t)bytes.len;
+        copy_short(to + 1, bytes.data, bytes.len);
+        w->len = w->need = TORC_MESSAGE_HEAD_BYTES + STRING8(bytes.len);
+        return;
+    }
+    put_any_string(w, kind, status, bytes);
 }
 
 void torc_reply_ok(struct torc_reply_writer *w)
@@ -536,6 +656,16 @@ int torc_reply_decode(const uint8_t *data, size_t len, struct torc_reply *out_re
 {
     if (len < TORC_MESSAGE_HEAD_BYTES) {
         return -EBADMSG;
+    }
+    /* The common one: a short byte string. Flags and status in one look. */
+    size_t at = TORC_MESSAGE_HEAD_BYTES + STRING8(0);
+    if (TORC_LIKELY(torc_load_u32(data) >> 8 == TORC_REPLY_BYTES << KIND_SHIFT && len >= at &&
+                    data[TORC_MESSAGE_HEAD_BYTES] == len - at)) {
+        *out_reply = (struct torc_reply){.kind = TORC_REPLY_BYTES,
+                                         .op = data[0],
+                                         .tag = torc_load_u32(data + 4),
+                                         .bytes = torc_slice_of(data + at, len - at)};
+        return 0;
     }
     struct reading in = {.prefix = data, .data = data, .len = len};
     return decode_reply(&in, out_reply);

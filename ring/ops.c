@@ -14,6 +14,8 @@
  */
 #include "ring/ops.h"
 
+#include "ring/message.h"
+
 #define CASE_BITS   0x2020202020202020ull
 #define INDEX_SLOTS 512u /* four times TORC_OP_LIMIT: most lookups see one slot */
 
@@ -101,6 +103,10 @@ static void count_shape(struct torc_op_info *info)
         } else {
             info->n_fixed++;
         }
+    }
+    if (info->n_numbers == 0) {
+        info->plain_flags = info->group != 0 ? TORC_MESSAGE_ONE : 0;
+        info->plain_strings = (uint8_t)(info->n_fixed + info->group);
     }
 }
 

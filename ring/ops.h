@@ -90,6 +90,11 @@ struct torc_op_info {
     uint8_t n_numbers; /* 'u' and 'i' */
     uint8_t n_fixed;   /* byte strings in front of '*' */
     uint8_t group;     /* byte strings behind '*': 0 nothing repeats, 1 or 2 */
+
+    /* The common form of a request: no numbers, short strings, what repeats comes once. Its flags
+     * and the number of its strings, which is 0 if the op has no such form. */
+    uint8_t plain_flags;
+    uint8_t plain_strings;
 };
 
 /* Facts of `op`; for any other number an all-zero entry. Static. Any thread; O(1). */

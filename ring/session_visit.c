@@ -265,7 +265,28 @@ static void forget_answered(struct torc_session *session)
     update_plain(session);
 }
 
-int torc_session_reply(struct torc_session *session, const void *message, size_t len)
+/* A reply in its slot while nothing long is going on: torc_session_reply() for most. */
+static void reply_plain(struct torc_session *session, const void *message, size_t len)
+{
+    uint64_t position = session->pending[session->first].position;
+    struct torc_slot *slot = torc_session_slot(session, position);
+    torc_copy_message(slot->message, message, len);
+    uint64_t control = torc_control_make(torc_turn_reply(position, session->slots_log2),
+                                         (uint16_t)len, TORC_SLOT_INLINE);
+    /* S3 release, pairs with S4: as in publish(). */
+    atomic_store_explicit(&slot->control, control, memory_order_release);
+    session->has_news = true;
+    session->first++;
+    session->n_pending--;
+    session->is_plain = session->n_pending == 0;
+    session->stall = TORC_STALL_NONE;
+    session->progress++;
+    session->counters.replies++;
+}
+
+/* torc_session_reply() of anything. */
+static __attribute__((noinline)) int reply_any(struct torc_session *session, const void *message,
+                                               size_t len)
 {
     if (session->n_pending == 0 || len < TORC_MESSAGE_HEAD_BYTES) {
         return -EINVAL;
@@ -293,6 +314,17 @@ int torc_session_reply(struct torc_session *session, const void *message, size_t
     }
     forget_answered(session);
     return 0;
+}
+
+int torc_session_reply(struct torc_session *session, const void *message, size_t len)
+{
+    bool fits_slot = len - TORC_MESSAGE_HEAD_BYTES <= TORC_SLOT_MESSAGE - TORC_MESSAGE_HEAD_BYTES;
+    if (TORC_LIKELY(fits_slot && session->n_pending != 0 && !session->is_broken &&
+                    session->held.data == NULL && session->gather.state == TORC_GATHER_NONE)) {
+        reply_plain(session, message, len);
+        return 0;
+    }
+    return reply_any(session, message, len);
 }
 
 /* --- requests --- */
@@ -467,6 +499,49 @@ static int take_next(struct torc_session *session, size_t *in_out_bytes)
     return 1;
 }
 
+/* Take requests that lie in their slots, while nothing else is going on: most visits are no more
+ * than this. Ends at what is not of that kind, which take_next() judges; `*out_is_all` says that
+ * nothing is there. Returns how many were taken. */
+static unsigned take_plain(struct torc_session *session, struct torc_taken *out_taken, unsigned max,
+                           bool *out_is_all)
+{
+    static_assert(TORC_SESSION_BATCH * TORC_SLOT_MESSAGE <= TORC_SESSION_VISIT_BYTES,
+                  "a batch out of slots is no long visit");
+    /* Not into the next lap: its slots are in use by what is taken here. */
+    max = max <= session->slot_mask ? max : session->slot_mask + 1;
+    const struct torc_slot *slots = session->slots;
+    const uint32_t slot_mask = session->slot_mask;
+    const unsigned slots_log2 = session->slots_log2;
+    uint64_t position = session->take_position;
+    unsigned n = 0;
+    for (; n < max; n++, position++) {
+        const struct torc_slot *slot = &slots[position & slot_mask];
+        uint32_t turn = torc_turn_request(position, slots_log2);
+        uint64_t control = torc_slot_look(slot); /* S2 */
+        if (!torc_control_is_inline(control, turn)) {
+            *out_is_all = torc_control_turn(control) == turn - 1;
+            break;
+        }
+        struct torc_pending *pending = &session->pending[n];
+        torc_copy_once(pending->copy, slot->message, TORC_SLOT_MESSAGE);
+        if (TORC_UNLIKELY(is_internal(pending->copy[0]))) {
+            break;
+        }
+        pending->position = position;
+        pending->data = pending->copy;
+        pending->len = torc_control_len(control);
+        out_taken[n] =
+            (struct torc_taken){.position = position, .data = pending->copy, .len = pending->len};
+    }
+    session->take_position = position;
+    session->first = 0;
+    session->n_pending = n;
+    session->staging_used = 0;
+    session->counters.requests += n;
+    session->is_plain = n == 0;
+    return n;
+}
+
 /* The next part of the long reply that is held, if the client asks for it and there is room.
  * 0 or -EBADMSG. */
 static int serve_fetch(struct torc_session *session)
@@ -519,23 +594,27 @@ static int serve_fetch(struct torc_session *session)
     return 0;
 }
 
-int torc_session_take(struct torc_session *session, struct torc_taken *out_taken, unsigned max)
+/* torc_session_take() of anything, behind the `n_plain` that take_plain() took. */
+static __attribute__((noinline)) int
+take_any(struct torc_session *session, struct torc_taken *out_taken, unsigned max, unsigned n_plain)
 {
     if (TORC_UNLIKELY(session->is_broken)) {
         return -EBADMSG;
     }
-    max = max < TORC_SESSION_BATCH ? max : TORC_SESSION_BATCH;
     if (TORC_UNLIKELY(session->held.is_active)) {
         int result = serve_fetch(session);
         if (result != 0) {
             return result;
         }
     }
-    if (session->n_pending == 0) {
+    if (session->n_pending == n_plain) {
         session->first = 0;
         session->staging_used = 0;
         size_t bytes = 0;
-        for (unsigned n = 0; n < max; n++) {
+        for (unsigned n = 0; n < n_plain; n++) {
+            bytes += session->pending[n].len;
+        }
+        for (unsigned n = n_plain; n < max; n++) {
             int result = take_next(session, &bytes);
             if (result < 0) {
                 return result;
@@ -553,6 +632,20 @@ int torc_session_take(struct torc_session *session, struct torc_taken *out_taken
             .position = pending->position, .data = pending->data, .len = pending->len};
     }
     return (int)n;
+}
+
+int torc_session_take(struct torc_session *session, struct torc_taken *out_taken, unsigned max)
+{
+    max = max < TORC_SESSION_BATCH ? max : TORC_SESSION_BATCH;
+    unsigned n_plain = 0;
+    if (TORC_LIKELY(session->is_plain)) {
+        bool is_all = false;
+        n_plain = take_plain(session, out_taken, max, &is_all);
+        if (TORC_LIKELY(is_all || n_plain == max)) {
+            return (int)n_plain;
+        }
+    }
+    return take_any(session, out_taken, max, n_plain);
 }
 
 /* --- debts --- */

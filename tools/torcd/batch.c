@@ -5,9 +5,6 @@
 
 #define FIRST_STRINGS 1024u
 #define FIRST_REPLY   ((size_t)64 * 1024)
-/* Kept between batches; more is given back. */
-#define KEEP_STRINGS ((size_t)64 * 1024)
-#define KEEP_REPLY   ((size_t)4 * 1024 * 1024)
 
 int torc_batch_init(struct torc_batch *batch)
 {
@@ -43,9 +40,9 @@ bool torc_batch_grow_reply(struct torc_batch *batch, size_t n)
     return true;
 }
 
-void torc_batch_trim(struct torc_batch *batch)
+void torc_batch_shrink(struct torc_batch *batch)
 {
-    if (TORC_UNLIKELY(batch->strings.cap > KEEP_STRINGS)) {
+    if (batch->strings.cap > TORC_BATCH_KEEP_STRINGS) {
         struct torc_slice *items =
             realloc(batch->strings.items, FIRST_STRINGS * sizeof(struct torc_slice));
         if (items != NULL) {
@@ -53,7 +50,7 @@ void torc_batch_trim(struct torc_batch *batch)
             batch->strings.cap = FIRST_STRINGS;
         }
     }
-    if (TORC_UNLIKELY(batch->reply_cap > KEEP_REPLY)) {
+    if (batch->reply_cap > TORC_BATCH_KEEP_REPLY) {
         uint8_t *reply = realloc(batch->reply, FIRST_REPLY);
         if (reply != NULL) {
             batch->reply = reply;

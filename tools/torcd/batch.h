@@ -20,6 +20,7 @@ struct torc_batch {
     char scratch[TORC_BATCH_MAX][TORC_FAULT_TEXT_BYTES];
     uint8_t *reply; /* ring replies are built here */
     size_t reply_cap;
+    struct torc_ring_sink ring; /* and by this; it is that of the session last visited */
 };
 
 /* -ENOMEM. */
@@ -29,7 +30,20 @@ void torc_batch_fini(struct torc_batch *batch);
 /* Room for a reply of n bytes; what is there is lost. False: no memory. */
 bool torc_batch_grow_reply(struct torc_batch *batch, size_t n) TORC_MUST_USE;
 
-/* Between two batches: give back what an unusual request left. */
-void torc_batch_trim(struct torc_batch *batch);
+/* Kept between batches; more is given back. */
+#define TORC_BATCH_KEEP_STRINGS ((size_t)64 * 1024)
+#define TORC_BATCH_KEEP_REPLY   ((size_t)4 * 1024 * 1024)
+
+/* Give back what an unusual request left. */
+void torc_batch_shrink(struct torc_batch *batch);
+
+/* Between two batches: the same if there is anything to give back. */
+static inline void torc_batch_trim(struct torc_batch *batch)
+{
+    if (TORC_UNLIKELY(batch->strings.cap > TORC_BATCH_KEEP_STRINGS ||
+                      batch->reply_cap > TORC_BATCH_KEEP_REPLY)) {
+        torc_batch_shrink(batch);
+    }
+}
 
 #endif

@@ -383,16 +383,24 @@ void torc_call_check(struct torc_service *service, struct torc_call *call)
 
 static inline void hash_key(const struct torc_service *service, struct torc_call *call)
 {
-    call->key = torc_keyspace_key(service->keyspace, call->request.strings[0]);
+    if (call->has_key) {
+        call->key = torc_keyspace_key(service->keyspace, call->request.strings[0]);
+    }
 }
 
 /* Apart, so that a single call does not save the registers of these loops. */
-__attribute__((noinline)) static void prepare_many(const struct torc_service *service,
+static __attribute__((noinline)) void prepare_many(const struct torc_service *service,
                                                    struct torc_call *calls, unsigned n)
 {
+    if (service->fits_cache) {
+        for (unsigned i = 0; i < n; i++) {
+            hash_key(service, &calls[i]);
+        }
+        return;
+    }
     for (unsigned i = 0; i < n; i++) {
         if (calls[i].has_key) {
-            hash_key(service, &calls[i]);
+            calls[i].key = torc_keyspace_key(service->keyspace, calls[i].request.strings[0]);
             torc_keyspace_prefetch_line(service->keyspace, &calls[i].key);
         }
     }
@@ -405,14 +413,14 @@ __attribute__((noinline)) static void prepare_many(const struct torc_service *se
 
 void torc_calls_prepare(const struct torc_service *service, struct torc_call *calls, unsigned n)
 {
-    if (n > 1) {
-        prepare_many(service, calls, n);
-    } else if (n == 1 && calls->has_key) {
+    if (n == 1) {
         hash_key(service, calls);
+    } else if (n != 0) {
+        prepare_many(service, calls, n);
     }
 }
 
-__attribute__((noinline)) static void run_timed(struct torc_service *service,
+static __attribute__((noinline)) void run_timed(struct torc_service *service,
                                                 struct torc_call *call)
 {
     struct torc_command_stats *mine = &service->stats.commands[call->counted_as];
@@ -420,6 +428,13 @@ __attribute__((noinline)) static void run_timed(struct torc_service *service,
     call->run(service, call);
     mine->samples++;
     mine->sample_ticks += torc_clock_ticks(&service->facts.clock) - start;
+}
+
+static __attribute__((noinline)) void count_fault(struct torc_stats *stats, struct torc_call *call)
+{
+    stats->commands[call->counted_as].failed++;
+    stats->faults[call->sink->fault]++;
+    call->sink->fault = TORC_FAULT_NONE;
 }
 
 void torc_call_run(struct torc_service *service, struct torc_call *call)
@@ -432,9 +447,7 @@ void torc_call_run(struct torc_service *service, struct torc_call *call)
         call->run(service, call);
     }
     if (TORC_UNLIKELY(call->sink->fault != TORC_FAULT_NONE)) {
-        stats->commands[call->counted_as].failed++;
-        stats->faults[call->sink->fault]++;
-        call->sink->fault = TORC_FAULT_NONE;
+        count_fault(stats, call);
     }
 }
 

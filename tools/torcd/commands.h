@@ -58,7 +58,8 @@ void torc_call_check(struct torc_service *service, struct torc_call *call);
 void torc_call_refuse(struct torc_call *call, enum torc_fault fault);
 
 /* Hash the keys of n calls. For more than one, also bring their index lines, then their records,
- * into the cache, so that a batch waits for memory once and not n times. */
+ * into the cache, so that a batch waits for memory once and not n times; not while all data fits
+ * the cache (service->fits_cache). */
 void torc_calls_prepare(const struct torc_service *service, struct torc_call *calls, unsigned n);
 
 /* Run one call: makes exactly one reply, counts and times it. */

@@ -8,12 +8,12 @@ static void decode(struct torc_service *service, struct torc_batch *batch, unsig
     struct torc_call *call = &batch->calls[i];
     struct torc_slices *strings = &batch->strings;
     call->caller = NULL;
+    batch->first[i] = (uint32_t)strings->n;
     for (;;) {
-        size_t room = strings->cap - strings->n;
+        size_t room = strings->cap - strings->n; /* far below 2^32, as messages are */
         int rc = torc_request_decode(taken->data, taken->len, strings->items + strings->n,
-                                     (uint32_t)torc_min_u64(room, UINT32_MAX), &call->request);
+                                     (uint32_t)room, &call->request);
         if (TORC_LIKELY(rc == 0)) {
-            batch->first[i] = (uint32_t)strings->n;
             strings->n += call->request.n_strings;
             torc_call_check(service, call);
             return;
@@ -29,20 +29,18 @@ static void decode(struct torc_service *service, struct torc_batch *batch, unsig
     }
 }
 
-static void start_reply(struct torc_ring_sink *ring, const struct torc_peer *peer,
-                        const struct torc_service *service, const struct torc_batch *batch,
-                        const struct torc_call *call)
+static void start_reply(struct torc_batch *batch, const struct torc_call *call)
 {
-    torc_ring_sink_init(ring, peer->session, (size_t)service->settings->session_long_message_max,
-                        batch->reply, batch->reply_cap, call->request.op, call->request.tag);
+    torc_ring_sink_begin(&batch->ring, batch->reply, batch->reply_cap, call->request.op,
+                         call->request.tag);
 }
 
 /* Build the reply to `call` in the batch's reply memory. */
 static void build_reply(struct torc_peer *peer, struct torc_service *service,
-                        struct torc_batch *batch, struct torc_call *call,
-                        struct torc_ring_sink *ring)
+                        struct torc_batch *batch, struct torc_call *call)
 {
-    start_reply(ring, peer, service, batch, call);
+    struct torc_ring_sink *ring = &batch->ring;
+    start_reply(batch, call);
     call->sink = &ring->sink;
     if (peer->is_counted) {
         torc_call_repeat(service, call);
@@ -62,7 +60,7 @@ static void build_reply(struct torc_peer *peer, struct torc_service *service,
     } else if (!torc_batch_grow_reply(batch, need)) {
         fault = TORC_FAULT_OUT_OF_MEMORY;
     }
-    start_reply(ring, peer, service, batch, call);
+    start_reply(batch, call);
     if (fault == TORC_FAULT_NONE) {
         torc_call_repeat(service, call);
     } else {
@@ -75,17 +73,21 @@ static void build_reply(struct torc_peer *peer, struct torc_service *service,
 static int answer(struct torc_peer *peer, struct torc_service *service, struct torc_batch *batch,
                   struct torc_call *call)
 {
-    struct torc_ring_sink ring;
-    build_reply(peer, service, batch, call, &ring);
-    int rc = ring.room;
+    struct torc_ring_sink *ring = &batch->ring;
+    build_reply(peer, service, batch, call);
+    int rc = ring->room;
     if (TORC_LIKELY(rc == 0)) {
-        rc = torc_session_reply(peer->session, batch->reply, ring.writer.len);
+        rc = torc_session_reply(peer->session, batch->reply, ring->writer.len);
+    }
+    if (TORC_LIKELY(rc == 0)) {
+        peer->is_counted = false;
+        return 0;
     }
     if (rc == -EMSGSIZE || rc == -ENOMEM) {
-        start_reply(&ring, peer, service, batch, call);
-        torc_sink_fault(&ring.sink,
+        start_reply(batch, call);
+        torc_sink_fault(&ring->sink,
                         rc == -EMSGSIZE ? TORC_FAULT_REPLY_TOO_LARGE : TORC_FAULT_OUT_OF_MEMORY);
-        rc = torc_session_reply(peer->session, batch->reply, ring.writer.len);
+        rc = torc_session_reply(peer->session, batch->reply, ring->writer.len);
     }
     /* A write that changed something has a reply that fits its slot, or had room reserved for it.
      * So what is run again for want of room is a read, or was refused, or did nothing yet. */
@@ -99,28 +101,38 @@ int torc_peer_serve(struct torc_peer *peer, struct torc_service *service, struct
     unsigned served = 0;
     size_t bytes = 0;
     int rc = 0;
+    if (batch->ring.session != peer->session) {
+        torc_ring_sink_init(&batch->ring, peer->session,
+                            (size_t)service->settings->session_long_message_max, batch->reply,
+                            batch->reply_cap, TORC_OP_NONE, 0);
+    }
     while (rc == 0 && served < max_requests && bytes < TORC_SESSION_VISIT_BYTES) {
         struct torc_taken taken[TORC_BATCH_MAX];
         unsigned most = max_requests - served;
-        int n =
-            torc_session_take(peer->session, taken, most < TORC_BATCH_MAX ? most : TORC_BATCH_MAX);
+        most = most < TORC_BATCH_MAX ? most : TORC_BATCH_MAX;
+        int n = torc_session_take(peer->session, taken, most);
         if (n <= 0) {
             rc = n;
             break;
         }
         batch->strings.n = 0;
+        const struct torc_slice *items = batch->strings.items;
         for (int i = 0; i < n; i++) {
-            batch->first[i] = 0;
             bytes += taken[i].len;
             decode(service, batch, (unsigned)i, &taken[i]);
         }
-        for (int i = 0; i < n; i++) {
-            batch->calls[i].request.strings = batch->strings.items + batch->first[i];
+        if (TORC_UNLIKELY(batch->strings.items != items)) {
+            for (int i = 0; i < n; i++) {
+                batch->calls[i].request.strings = batch->strings.items + batch->first[i];
+            }
         }
         torc_calls_prepare(service, batch->calls, (unsigned)n);
         for (int i = 0; rc == 0 && i < n; i++) {
             rc = answer(peer, service, batch, &batch->calls[i]);
             served += rc == 0;
+        }
+        if ((unsigned)n < most) {
+            break; /* no more were there; what has come meanwhile is found by the next look */
         }
     }
     torc_session_wake(peer->session);

@@ -36,6 +36,7 @@
 #define MAINTAIN_STEP       16u   /* units of such a step, and of a round while more is due */
 #define MAINTAIN_IDLE       128u  /* units of a step when nothing else is to do */
 #define TRIM_BYTES          ((uint64_t)256 * 1024) /* given back in such a step: about 50 us */
+#define CACHE_BYTES         ((uint64_t)512 * 1024) /* so much stays in a CPU's own caches */
 #define TIDY_BYTES          ((uint64_t)2 * 1024 * 1024)
 
 struct torc_poller {
@@ -505,7 +506,9 @@ static void upkeep(struct torc_poller *p)
 {
     struct torc_stats *stats = &p->service->stats;
     p->now_ns = torc_clock_monotonic_ns();
-    stats->used_peak = torc_max_u64(stats->used_peak, torc_arena_used(p->service->arena));
+    uint64_t used = torc_arena_used(p->service->arena);
+    stats->used_peak = torc_max_u64(stats->used_peak, used);
+    p->service->fits_cache = used <= CACHE_BYTES;
     p->service->gauges.sessions_hot = p->n_hot;
     if (p->now_ns - p->second_ns >= SECOND_NS) {
         count_second(p);

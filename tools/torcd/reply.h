@@ -159,4 +159,13 @@ struct torc_ring_sink {
 void torc_ring_sink_init(struct torc_ring_sink *ring, struct torc_session *session, size_t limit,
                          void *data, size_t cap, uint8_t op, uint32_t tag);
 
+/* The next reply, or the same once more, of the same session: for much less than init. */
+static inline void torc_ring_sink_begin(struct torc_ring_sink *ring, void *data, size_t cap,
+                                        uint8_t op, uint32_t tag)
+{
+    ring->was_asked = false;
+    ring->room = 0;
+    torc_reply_begin(&ring->writer, data, cap, op, tag);
+}
+
 #endif

@@ -129,7 +129,5 @@ void torc_ring_sink_init(struct torc_ring_sink *ring, struct torc_session *sessi
     };
     ring->session = session;
     ring->limit = limit;
-    ring->was_asked = false;
-    ring->room = 0;
-    torc_reply_begin(&ring->writer, data, cap, op, tag);
+    torc_ring_sink_begin(ring, data, cap, op, tag);
 }

@@ -122,6 +122,8 @@ struct torc_service {
     struct torc_shared *shared;
     struct torc_stats stats;
     struct torc_gauges gauges;
+    bool fits_cache; /* the data does, as of the poller's last upkeep: no prefetching, which would
+                        cost more than it saves */
     uint64_t random_seed; /* torc_random_start() */
     struct torc_slices slices;
     struct torc_values values;
