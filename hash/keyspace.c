@@ -193,12 +193,8 @@ uint64_t torc_keyspace_count(const struct torc_keyspace *keyspace)
     return keyspace->root->table.count;
 }
 
-uint64_t torc_keyspace_usage(const struct torc_keyspace *keyspace, const struct torc_key *key)
+uint64_t torc_keyspace_bytes_of(const struct torc_keyspace *keyspace, uint64_t ref)
 {
-    uint64_t ref = torc_keyspace_find(keyspace, key);
-    if (ref == TORC_REF_NONE) {
-        return 0;
-    }
     const uint8_t *record = torc_arena_at(keyspace->arena, ref);
     uint64_t bytes = torc_record_bytes(record);
     if (torc_record_is_extent(bytes)) {
@@ -208,6 +204,12 @@ uint64_t torc_keyspace_usage(const struct torc_keyspace *keyspace, const struct 
         bytes += torc_full_bytes(keyspace->arena, torc_record_root(record));
     }
     return bytes + TORC_KEYSPACE_ENTRY_BYTES;
+}
+
+uint64_t torc_keyspace_usage(const struct torc_keyspace *keyspace, const struct torc_key *key)
+{
+    uint64_t ref = torc_keyspace_find(keyspace, key);
+    return ref == TORC_REF_NONE ? 0 : torc_keyspace_bytes_of(keyspace, ref);
 }
 
 struct key_visit {

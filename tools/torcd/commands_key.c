@@ -43,6 +43,15 @@ void torc_command_exists(struct torc_service *service, struct torc_call *call)
     torc_sink_integer(call->sink, n);
 }
 
+void torc_command_touch(struct torc_service *service, struct torc_call *call)
+{
+    for (uint32_t i = 0; i < call->request.n_strings; i++) {
+        struct torc_key key = key_at(service, call, i);
+        torc_keyspace_touch(service->keyspace, &key);
+    }
+    torc_command_exists(service, call);
+}
+
 void torc_command_type(struct torc_service *service, struct torc_call *call)
 {
     enum torc_type type = torc_keyspace_type(service->keyspace, &call->key);

@@ -112,9 +112,9 @@ static void write_memory(const struct torc_service *service, struct torc_text *t
                   "\r\ntotal_system_memory:%" PRIu64 "\r\n",
                   index, used - index, service->facts.physical_bytes);
     torc_text_add(text,
-                  "maxmemory:%" PRIu64 "\r\nmaxmemory_policy:noeviction\r\n"
+                  "maxmemory:%" PRIu64 "\r\nmaxmemory_policy:%s\r\n"
                   "mem_fragmentation_ratio:%.2f\r\nmem_allocator:torc-arena\r\n",
-                  torc_arena_limit(arena), ratio);
+                  torc_arena_limit(arena), torc_settings_policy_name(service->settings), ratio);
     torc_text_add(text,
                   "arena_committed:%" PRIu64 "\r\narena_index:%" PRIu64 "\r\narena_roots:%" PRIu64
                   "\r\narena_segments:%" PRIu64 "\r\narena_extents:%" PRIu64 "\r\n",
@@ -160,7 +160,8 @@ static void write_stats(const struct torc_service *service, struct torc_text *te
                   "\r\nrejected_connections:%" PRIu64 "\r\n",
                   stats->net_input_bytes, stats->net_output_bytes,
                   load(&shared->connections_rejected));
-    torc_text_add(text, "expired_keys:0\r\nevicted_keys:0\r\nexpired_subkeys:0\r\n");
+    torc_text_add(text, "expired_keys:0\r\nevicted_keys:%" PRIu64 "\r\nexpired_subkeys:0\r\n",
+                  service->evictor.n_keys - stats->evicted_before);
     torc_text_add(text,
                   "keyspace_hits:%" PRIu64 "\r\nkeyspace_misses:%" PRIu64
                   "\r\ntotal_error_replies:%" PRIu64 "\r\n",

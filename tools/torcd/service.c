@@ -82,12 +82,17 @@ static int fill_facts(struct torc_facts *facts, const struct torc_settings *sett
 static int make_arena(struct torc_service *service, const struct torc_settings *settings,
                       char why[TORC_OPTION_ERROR_BYTES])
 {
-    uint64_t random[3];
+    uint64_t random[4];
     if (fill_random(random, sizeof random) != 0) {
         (void)snprintf(why, TORC_OPTION_ERROR_BYTES, "the kernel gives no random numbers");
         return -EINVAL;
     }
     service->random_seed = random[2];
+    service->evictor = (struct torc_evictor){
+        .policy = (enum torc_evict_policy)settings->maxmemory_policy,
+        .samples = (unsigned)settings->maxmemory_samples,
+        .place = random[3],
+    };
     int cpu = service->facts.poller_cpu;
     struct torc_arena_options options = {
         .region =

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "core/clock.h"
+#include "hash/evict.h"
 #include "hash/keyspace.h"
 #include "ring/ops.h"
 #include "tools/torcd/errors.h"
@@ -86,6 +87,7 @@ struct torc_stats {
     uint64_t ring_dropped;    /* sessions closed for a broken rule or an overdue reply */
     uint64_t doorbells_muted; /* for a second, because they rang for nothing all the time */
     uint64_t resp_dropped;    /* connections closed for a limit or a protocol error */
+    uint64_t evicted_before;  /* CONFIG RESETSTAT: these are not shown */
     uint64_t used_peak;
     uint64_t sleeps;      /* times the poller slept */
     uint64_t ops_per_sec; /* over the last full second */
@@ -118,6 +120,7 @@ struct torc_service {
     struct torc_arena *arena;
     struct torc_keyspace *keyspace;
     struct torc_hash_limits limits;
+    struct torc_evictor evictor;
     struct torc_facts facts;
     struct torc_shared *shared;
     struct torc_stats stats;

@@ -12,10 +12,11 @@
 
 /* Redis's words, so that a redis.conf is understood and refused for the right reason. */
 static const char *const policy_words[] = {
-    "noeviction",     "allkeys-lru",     "allkeys-lfu",
-    "allkeys-random", "volatile-lru",    "volatile-lfu",
-    "volatile-ttl",   "volatile-random", NULL,
+    "noeviction",   "allkeys-random", "allkeys-lru",     "allkeys-lfu", "volatile-lru",
+    "volatile-lfu", "volatile-ttl",   "volatile-random", NULL,
 };
+static_assert(TORC_EVICT_NEVER == 0 && TORC_EVICT_RANDOM == 1 && TORC_EVICT_LRU == 2,
+              "order of policy_words");
 static const char *const poll_words[] = {"busy", "adaptive", "yield", NULL};
 static const char *const huge_words[] = {"no", "try", "yes", NULL};
 static const char *const level_words[] = {"debug", "verbose", "notice", "warning", NULL};
@@ -106,7 +107,16 @@ static const struct torc_option table[] = {
      AT(maxmemory_policy),
      .words = policy_words,
      .initial = "noeviction",
-     .help = "what to do at maxmemory; only noeviction (refuse writes) is supported"},
+     .help =
+         "what to do at maxmemory: refuse writes (noeviction), or remove keys at random or those "
+         "not used for long; the others are not supported"},
+    {.name = "maxmemory-samples",
+     .kind = TORC_OPTION_INT,
+     AT(maxmemory_samples),
+     IN(1, TORC_EVICT_SAMPLES_MAX),
+     .initial = "5",
+     .help =
+         "allkeys-lru: lines of the index, of nine keys or so, looked at to find a key to remove"},
     {.name = "huge-pages",
      .kind = TORC_OPTION_ENUM,
      AT(huge_pages),
@@ -316,8 +326,10 @@ static void check_pollers(const struct torc_settings *s, struct refusals *why)
 
 static void check_memory(const struct torc_settings *s, struct refusals *why)
 {
-    if (s->maxmemory_policy != 0) {
-        refuse(why, "maxmemory-policy %s is not supported: torc never evicts keys, set noeviction",
+    if (s->maxmemory_policy > TORC_EVICT_LRU) {
+        refuse(why,
+               "maxmemory-policy %s is not supported: set noeviction, allkeys-lru or "
+               "allkeys-random",
                policy_words[s->maxmemory_policy]);
     }
     if (s->realtime && s->maxmemory == 0) {
@@ -378,6 +390,11 @@ int torc_settings_check_all(const struct torc_settings *settings,
 int torc_settings_check(const struct torc_settings *settings, char why[TORC_OPTION_ERROR_BYTES])
 {
     return torc_settings_check_all(settings, NULL, NULL, why);
+}
+
+const char *torc_settings_policy_name(const struct torc_settings *settings)
+{
+    return policy_words[settings->maxmemory_policy];
 }
 
 struct torc_hash_limits torc_settings_hash_limits(const struct torc_settings *settings)
