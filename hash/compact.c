@@ -667,10 +667,10 @@ struct moves {
     int16_t before[MOVES_WORDS]; /* of the words before this one */
 };
 
-static void sum_up_moves(struct moves *moves)
+static void sum_up_moves(struct moves *moves, size_t n_words)
 {
     int sum = 0;
-    for (size_t i = 0; i < MOVES_WORDS; i++) {
+    for (size_t i = 0; i < n_words; i++) {
         moves->before[i] = (int16_t)sum;
         sum += __builtin_popcountll(moves->shorter[i]) - __builtin_popcountll(moves->longer[i]);
     }
@@ -692,8 +692,9 @@ static void rewrite_entries(const uint8_t *block, const struct torc_compact_head
 {
     const struct torc_compact_lens old_common = torc_compact_common(block);
     const uint8_t *entries = block + torc_compact_entries_at(head);
-    memset(out_moves->shorter, 0, sizeof out_moves->shorter);
-    memset(out_moves->longer, 0, sizeof out_moves->longer);
+    const size_t n_words = head->entry_bytes / 64 + 1;
+    memset(out_moves->shorter, 0, n_words * sizeof out_moves->shorter[0]);
+    memset(out_moves->longer, 0, n_words * sizeof out_moves->longer[0]);
     for (size_t at = 0; at < head->entry_bytes;) {
         struct torc_compact_entry stored;
         const size_t old_bytes = torc_compact_entry_get(entries + at, old_common, &stored);
@@ -706,7 +707,7 @@ static void rewrite_entries(const uint8_t *block, const struct torc_compact_head
         out_moves->longer[at / 64] |= (uint64_t)(lens_bytes + part_bytes > old_bytes) << at % 64;
         at += old_bytes;
     }
-    sum_up_moves(out_moves);
+    sum_up_moves(out_moves, n_words);
 }
 
 /* Entries that have these lengths. */

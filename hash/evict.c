@@ -11,7 +11,7 @@
 /* Keys that a write evicts in passing. */
 #define PACE_KEYS 8u
 /* Units of maintenance in passing: for each eviction, and for so many bytes written one more. */
-#define PACE_UNITS      16u
+#define PACE_UNITS      24u
 #define PACE_UNIT_BYTES 64u
 /* When there is no room: steps of one key or so many units each, and one step more for so many
  * bytes. */
@@ -135,6 +135,14 @@ static unsigned pace_units(uint64_t need)
     return (unsigned)torc_min_u64(PACE_UNITS + need / PACE_UNIT_BYTES, UINT32_MAX);
 }
 
+/* Dead bytes are left to become more for as long as there is room, since the more there are the
+ * cheaper they are to clean. */
+static bool wants_cleaning(const struct torc_keyspace *keyspace, uint64_t need)
+{
+    return is_dropping(keyspace) ||
+           !torc_arena_has_room(keyspace->arena, need + spare_bytes(keyspace->arena) / 4);
+}
+
 /* Evict as much as is written, and clean in proportion. */
 static void evict_in_passing(struct torc_keyspace *keyspace, struct torc_evictor *evictor,
                              const struct torc_key *kept, uint64_t need)
@@ -147,7 +155,9 @@ static void evict_in_passing(struct torc_keyspace *keyspace, struct torc_evictor
         }
         bytes += won;
     }
-    (void)torc_keyspace_maintain(keyspace, pace_units(need));
+    if (wants_cleaning(keyspace, need)) {
+        (void)torc_keyspace_maintain(keyspace, pace_units(need));
+    }
 }
 
 /* Evict and clean until there is room for `need` bytes, or the steps are used up. */

@@ -17,6 +17,10 @@
 #define SLACK_MIN_BYTES 128u
 #define SLACK_KEPT_PART 8u
 
+/* See may_be_packed(). A block grows by a twelfth or more. */
+#define PACK_ALWAYS_FIELDS 16u
+#define PACK_STEP_PART     12u
+
 /* Fields of a full hash looked up together, so that their misses overlap. */
 #define LOOKUP_BATCH 16u
 /* Fields of a compact hash looked up together, so that its groups are summed up once. */
@@ -444,6 +448,15 @@ static int64_t put_new(const struct put *put)
     return created;
 }
 
+/* Whether a block that is copied to grow is worth a look for common lengths: a small one always, a
+ * large one each time that its count doubles, so that those without any pay little for it. */
+static bool may_be_packed(const uint8_t *block)
+{
+    size_t count = torc_compact_count(block);
+    return count < PACK_ALWAYS_FIELDS ||
+           torc_log2_floor(count) != torc_log2_floor(count - count / PACK_STEP_PART);
+}
+
 /* Rewrite the block into a new record with room for one pair, which it can hold. */
 static int64_t rewrite_for_pair(const struct put *put, uint64_t old_ref, const uint8_t *old_block)
 {
@@ -456,8 +469,12 @@ static int64_t rewrite_for_pair(const struct put *put, uint64_t old_ref, const u
     if (rc != 0) {
         return rc;
     }
-    rc = torc_compact_copy(old_block, block, capacity);
-    assert(rc == 0);
+    if (may_be_packed(old_block)) {
+        (void)torc_compact_pack(old_block, block, capacity);
+    } else {
+        rc = torc_compact_copy(old_block, block, capacity);
+        assert(rc == 0);
+    }
     int64_t created = put_pairs(put, block);
     assert(created >= 0);
     put->keyspace->root->slack_bytes += capacity - torc_compact_used(block);
@@ -672,11 +689,17 @@ static int64_t del_full(struct torc_keyspace *keyspace, uint64_t root,
                         const struct torc_slice *fields, size_t n_fields)
 {
     int64_t removed = 0;
+    bool was_small = torc_hash_is_small(keyspace, root);
     for (size_t i = 0; i < n_fields; ++i) {
         removed += torc_full_del(keyspace->arena, root, torc_hash_slice(keyspace->seed, fields[i]),
                                  fields[i]);
     }
     torc_keyspace_note_full(keyspace, root);
+    if (!was_small && torc_hash_is_small(keyspace, root)) {
+        /* What it takes beside its records can be won back in an idle moment. */
+        keyspace->root->slack_bytes += torc_full_bytes(keyspace->arena, root) -
+                                       torc_full_at(keyspace->arena, root)->record_bytes;
+    }
     return removed;
 }
 

@@ -11,7 +11,7 @@
 
 /* When the dead share of records is worth the cleaner's work: under load, when idle, and when idle
  * for long. */
-static const struct torc_clean_goal busy_goal = {.dead_min_bytes = 64 * TORC_KIB, .dead_part = 10};
+static const struct torc_clean_goal busy_goal = {.dead_min_bytes = 64 * TORC_KIB, .dead_part = 20};
 static const struct torc_clean_goal idle_goal = {.dead_min_bytes = 16 * TORC_KIB, .dead_part = 50};
 static const struct torc_clean_goal rest_goal = {.dead_min_bytes = 4 * TORC_KIB, .dead_part = 250};
 
@@ -346,14 +346,16 @@ struct trim_visit {
     unsigned n_seen;
 };
 
-/* Changes records, but neither the table nor where they are. */
+/* May move a record, but changes nothing in the table but the reference to it. */
 static void visit_to_trim(void *arg, uint64_t ref)
 {
     struct trim_visit *v = arg;
     const uint8_t *record = torc_arena_at(v->keyspace->arena, ref);
     ++v->n_seen;
     if (torc_record_type(record) == TORC_RECORD_FULL) {
-        list_for_cleaner(v->keyspace, torc_record_root(record), v->goal);
+        if (!torc_hash_demote(v->keyspace, ref)) {
+            list_for_cleaner(v->keyspace, torc_record_root(record), v->goal);
+        }
         return;
     }
     if (torc_record_type(record) != TORC_RECORD_COMPACT ||

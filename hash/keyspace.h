@@ -94,7 +94,8 @@ void torc_keyspace_flush(struct torc_keyspace *keyspace);
 
 /* Set all pairs, later duplicates win. Returns the number of fields created. -ENOSPC over the
  * limit, -ENOMEM, -EMSGSIZE a part above max_part_bytes: nothing changed, no key left behind.
- * A hash becomes full, and stays so as long as it lives, when the command has more pairs than
+ * A hash becomes full, and stays so until it has become small and torc_keyspace_settle() makes it
+ * compact again (never by a command), when the command has more pairs than
  * compact_max_entries, when it has more fields than that afterwards, when a field or value is
  * longer than compact_max_value, or when it would pass a block of 64 KiB. */
 int64_t torc_hash_put(struct torc_keyspace *keyspace, const struct torc_key *key,
@@ -136,7 +137,8 @@ int torc_hash_random(const struct torc_keyspace *keyspace, const struct torc_key
  * segment or two for the moment, as records must be copied before their place is free. */
 bool torc_keyspace_maintain(struct torc_keyspace *keyspace, unsigned budget);
 
-/* The same for idle moments: also packs compact blocks that have got slack and cleans until two per
+/* The same for idle moments: also packs compact blocks that have got slack, makes full hashes that
+ * became small (64 fields, 4 KiB) compact if their parts are short enough, and cleans until two per
  * cent of the records are dead; `fully`, until 0.4 per cent are, which moves up to 250 bytes for
  * each that is won, so it is for times when nobody writes. A hash that is written to next gets its
  * slack again. True while there is more; false without work when little has changed. */

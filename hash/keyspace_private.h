@@ -122,6 +122,17 @@ void torc_keyspace_unlist(struct torc_keyspace *keyspace, struct torc_full *full
  * (1 or more). The record is no extent. */
 void torc_hash_pack(struct torc_keyspace *keyspace, uint64_t ref, size_t min_saved);
 
+/* --- demote.c --- */
+
+/* Whether the full hash of this root is so small that it should be compact, if its parts are short
+ * enough for that. O(1). */
+bool torc_hash_is_small(const struct torc_keyspace *keyspace, uint64_t root);
+
+/* Make the full hash of the key record `ref` compact if it is small: true, and the record is gone.
+ * False: it is not, a part is too long for a compact hash, or there is no memory; nothing changed.
+ * Bounded work, about 10 us. */
+bool torc_hash_demote(struct torc_keyspace *keyspace, uint64_t ref);
+
 /* --- drop.c --- */
 
 /* Free a full hash that no key refers to any more: a small one now, a large one in steps. */

@@ -89,9 +89,10 @@ def bench():
 
 def floor():
     trip = {"min": 250, "p50": 260, "p99": 300, "p999": 500, "max": 900}
-    rounds = {"round": {"median": 261}, "seen": [260, 262]}
+    rounds = {"apart": {"rounds": 2, "ns": {"median": 261}}, "on_one_core": {"rounds": 0}, "seen": [260, 262]}
     print(json.dumps({"name": "floor-one-line", "window": 1, "unit": "ns", "n": 10, "trip": trip, **rounds}))
-    print(json.dumps({"name": "ring-null", "window": 64, "unit": "ns", "n": 10, "round": {"median": 20}}))
+    only_one_core = {"apart": {"rounds": 0}, "on_one_core": {"rounds": 1, "ns": {"median": 20}}}
+    print(json.dumps({"name": "ring-null", "window": 64, "unit": "ns", "n": 10, **only_one_core}))
 
 
 PROGRAMS = {"torcd": serve, "fake-server": serve, "torc-perf-load": load, "floor": floor, "bench_fake": bench}

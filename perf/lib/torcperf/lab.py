@@ -407,8 +407,8 @@ class Lab:
             column = [value for line in found for value in line.get("seen") or [line["p50"]]]
             more = {"unit": found[0].get("unit", "ns"), "better": better, "metric": "p50", "rounds": column}
             more["param"] = found[0].get("param")
-            if "rounds_on_one_core" in found[0]:
-                more["rounds_on_one_core"] = sum(line["rounds_on_one_core"] for line in found)
+            if "on_one_core" in found[0]:
+                more["rounds_on_one_core"] = sum(line["on_one_core"]["rounds"] for line in found)
             line = self._write(scenario, step, None, name, steal, latency=_latency(found), **more)
             self._tell(scenario, [line])
 

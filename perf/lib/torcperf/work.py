@@ -125,11 +125,14 @@ def lines(command, timeout_s):
 
 
 def _flatten(line):
-    """floor has percentiles of single trips in "trip", and in "round" the time per trip of whole rounds; from those
-    come the rate and, of more than one trip at a time, the median."""
+    """floor has percentiles of single trips in "trip", and in "apart" the time per trip of the rounds in which the two
+    CPUs were not one core, if there were any, else in "on_one_core" of the others; from those come the rate and, of
+    more than one trip at a time, the median."""
     flat = dict(line, **line.get("trip", {}))
-    middle = line.get("round", {}).get("median")
-    if middle:
-        flat["rate"] = 1e9 / middle
-        flat.setdefault("p50", middle)
+    for kind in ("apart", "on_one_core"):
+        middle = line.get(kind, {}).get("ns", {}).get("median")
+        if middle:
+            flat["rate"] = 1e9 / middle
+            flat.setdefault("p50", middle)
+            break
     return flat
