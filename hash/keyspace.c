@@ -394,6 +394,35 @@ static unsigned trim_step(struct torc_keyspace *keyspace, const struct torc_clea
     return budget;
 }
 
+int64_t torc_keyspace_optimize(struct torc_keyspace *keyspace, const struct torc_key *key,
+                               bool *out_is_later)
+{
+    uint64_t ref = torc_keyspace_find(keyspace, key);
+    *out_is_later = false;
+    if (ref == TORC_REF_NONE) {
+        return -ENOENT;
+    }
+    struct trim_visit v = {.keyspace = keyspace, .goal = &rest_goal};
+    uint64_t before = torc_keyspace_bytes_of(keyspace, ref);
+    torc_keyspace_begin(keyspace, TORC_OPERATION_TRIM, key->hash);
+    visit_to_trim(&v, ref);
+    torc_keyspace_end(keyspace);
+    ref = torc_keyspace_find(keyspace, key);
+    const uint8_t *record = torc_arena_at(keyspace->arena, ref);
+    if (torc_record_type(record) == TORC_RECORD_FULL) {
+        *out_is_later = true;
+        return (int64_t)torc_full_at(keyspace->arena, torc_record_root(record))->stream.dead;
+    }
+    return (int64_t)before - (int64_t)torc_keyspace_bytes_of(keyspace, ref);
+}
+
+void torc_keyspace_optimize_all(struct torc_keyspace *keyspace)
+{
+    keyspace->root->slack_bytes = 0;
+    keyspace->root->trim_cursor = 0;
+    keyspace->root->trimming = 1;
+}
+
 bool torc_keyspace_settle(struct torc_keyspace *keyspace, bool fully, unsigned budget)
 {
     const struct torc_clean_goal *goal = fully ? &rest_goal : &idle_goal;

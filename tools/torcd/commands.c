@@ -38,6 +38,9 @@ static torc_command_function *const functions[TORC_COMMAND_LIMIT] = {
     [TORC_OP_DBSIZE] = torc_command_dbsize,
     [TORC_OP_FLUSHALL] = torc_command_flushall,
     [TORC_OP_MEMORY_USAGE] = torc_command_memory_usage,
+    [TORC_OP_MEMORY_STATS] = torc_command_memory_stats,
+    [TORC_OP_MEMORY_DOCTOR] = torc_command_memory_doctor,
+    [TORC_OP_OPTIMIZE] = torc_command_optimize,
     [TORC_OP_OBJECT_ENCODING] = torc_command_object_encoding,
     /* A delete is never slow: what is large is freed in steps. */
     [TORC_OP_UNLINK] = torc_command_del,

@@ -79,25 +79,11 @@ static void write_clients(const struct torc_service *service, struct torc_text *
                   load(&shared->sessions_half_open), service->settings->max_sessions);
 }
 
-/* Resident bytes, as the kernel counts them; 0 when it does not tell. */
-static uint64_t resident_bytes(const struct torc_facts *facts)
-{
-    char line[128];
-    ssize_t n = facts->statm_fd >= 0 ? pread(facts->statm_fd, line, sizeof line - 1, 0) : -1;
-    if (n <= 0) {
-        return 0;
-    }
-    line[n] = '\0';
-    char *end;
-    (void)strtoull(line, &end, 10); /* total pages; resident ones follow */
-    return strtoull(end, NULL, 10) * facts->page_bytes;
-}
-
 static void write_memory(const struct torc_service *service, struct torc_text *text)
 {
     const struct torc_arena *arena = service->arena;
     uint64_t used = torc_arena_used(arena);
-    uint64_t resident = resident_bytes(&service->facts);
+    uint64_t resident = torc_facts_resident_bytes(&service->facts);
     uint64_t peak = torc_max_u64(used, service->stats.used_peak);
     uint64_t index = torc_arena_used_by(arena, TORC_USE_INDEX);
     uint64_t buffers = service->gauges.connection_bytes + service->gauges.session_bytes;

@@ -79,6 +79,19 @@ static int fill_facts(struct torc_facts *facts, const struct torc_settings *sett
     return 0;
 }
 
+uint64_t torc_facts_resident_bytes(const struct torc_facts *facts)
+{
+    char line[128];
+    ssize_t n = facts->statm_fd >= 0 ? pread(facts->statm_fd, line, sizeof line - 1, 0) : -1;
+    if (n <= 0) {
+        return 0;
+    }
+    line[n] = '\0';
+    char *end;
+    (void)strtoull(line, &end, 10); /* total pages; resident ones follow */
+    return strtoull(end, NULL, 10) * facts->page_bytes;
+}
+
 static int make_arena(struct torc_service *service, const struct torc_settings *settings,
                       char why[TORC_OPTION_ERROR_BYTES])
 {
@@ -144,6 +157,7 @@ int torc_service_init(struct torc_service *service, const struct torc_settings *
                        "maxmemory is too small for an empty keyspace");
         goto out_fini;
     }
+    service->startup_bytes = torc_arena_used(service->arena);
     return 0;
 
 out_fini:

@@ -121,6 +121,8 @@ struct torc_service {
     struct torc_keyspace *keyspace;
     struct torc_hash_limits limits;
     struct torc_evictor evictor;
+    uint64_t startup_bytes;  /* in use when there was no key yet */
+    uint64_t optimize_units; /* of work left for TORC.OPTIMIZE */
     struct torc_facts facts;
     struct torc_shared *shared;
     struct torc_stats stats;
@@ -140,6 +142,9 @@ int torc_service_init(struct torc_service *service, const struct torc_settings *
 
 /* Frees all; fine on an all-zero one. */
 void torc_service_fini(struct torc_service *service);
+
+/* Resident bytes of the process, as the kernel counts them; 0 when it does not tell. A syscall. */
+uint64_t torc_facts_resident_bytes(const struct torc_facts *facts);
 
 /* Make room for n items in all; contents stay. False: no memory. */
 bool torc_slices_reserve(struct torc_slices *slices, size_t n) TORC_MUST_USE;
