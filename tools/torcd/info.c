@@ -62,7 +62,9 @@ static void write_server(const struct torc_service *service, struct torc_text *t
     add_reason(text, "numa_node_why", report->numa_why);
     torc_text_add(text, "memory_locked:%s\r\n", yes_no(report->locked));
     add_reason(text, "memory_locked_why", report->lock_why);
-    torc_text_add(text, "realtime:%s\r\n", yes_no(service->settings->realtime));
+    torc_text_add(text, "realtime:%s\r\nprocess_locked:%s\r\n", yes_no(service->settings->realtime),
+                  yes_no(facts->realtime.is_locked));
+    add_reason(text, "process_locked_why", facts->realtime.why);
 }
 
 static void write_clients(const struct torc_service *service, struct torc_text *text)
@@ -131,6 +133,15 @@ static uint64_t count_errors(const struct torc_stats *stats)
     return n;
 }
 
+/* Commands run in the poller's thread, so these are its own: page faults since it was started. */
+static void write_faults(struct torc_text *text)
+{
+    struct rusage usage = {0};
+    (void)getrusage(RUSAGE_THREAD, &usage);
+    torc_text_add(text, "poller_faults:%ld\r\npoller_major_faults:%ld\r\n",
+                  usage.ru_minflt + usage.ru_majflt, usage.ru_majflt);
+}
+
 static void write_stats(const struct torc_service *service, struct torc_text *text)
 {
     const struct torc_stats *stats = &service->stats;
@@ -162,6 +173,7 @@ static void write_stats(const struct torc_service *service, struct torc_text *te
                   "\r\npoller_sleeps:%" PRIu64 "\r\n",
                   load(&shared->sessions_refused), stats->ring_dropped, stats->ring_stalls,
                   stats->doorbells_muted, stats->sleeps);
+    write_faults(text);
 }
 
 static void write_replication(const struct torc_service *service, struct torc_text *text)

@@ -17,6 +17,7 @@
 #include "hash/keyspace.h"
 #include "ring/ops.h"
 #include "tools/torcd/errors.h"
+#include "tools/torcd/realtime.h"
 #include "tools/torcd/settings.h"
 #include "tools/torcd/text.h"
 
@@ -35,6 +36,7 @@ struct torc_facts {
     uint64_t physical_bytes;
     int poller_cpu;      /* -1: not pinned */
     const char *pin_why; /* why not pinned though wanted, or NULL */
+    struct torc_realtime realtime;
     struct torc_clock clock;
     uint64_t page_bytes;
     int statm_fd; /* /proc/self/statm, -1 none */

@@ -128,6 +128,11 @@ static const struct torc_option table[] = {
      AT(realtime),
      .initial = "no",
      .help = "take and lock all memory at start; needs maxmemory"},
+    {.name = "realtime-buffers",
+     .kind = TORC_OPTION_BYTES,
+     AT(realtime_buffers),
+     .initial = "64mb",
+     .help = "realtime: memory for buffers of clients, taken and locked at start beside maxmemory"},
     {.name = "hash-max-listpack-entries",
      .kind = TORC_OPTION_INT,
      AT(hash_max_listpack_entries),
@@ -334,6 +339,9 @@ static void check_memory(const struct torc_settings *s, struct refusals *why)
     }
     if (s->realtime && s->maxmemory == 0) {
         refuse(why, "realtime yes takes all memory at start, so it needs maxmemory");
+    }
+    if (s->realtime && (s->realtime_buffers < TORC_MIB || s->realtime_buffers > 64 * TORC_GIB)) {
+        refuse(why, "realtime-buffers must be from 1mb to 64gb");
     }
     if (s->maxmemory > TORC_ARENA_MAX_BYTES / 2) {
         refuse(why, "maxmemory is above %llu GiB, the most that one shard can hold",

@@ -41,6 +41,7 @@ struct torc_settings {
     int64_t maxmemory_samples;
     int huge_pages; /* enum torc_huge_policy */
     bool realtime;
+    uint64_t realtime_buffers; /* bytes of heap */
 
     /* hashes */
     int64_t hash_max_listpack_entries;
