@@ -21,6 +21,8 @@
 /* A put that has failed for want of memory is tried so often again, each time with more room. */
 #define RETRIES    3u
 #define RETRY_KEYS 8u
+/* Lines of the index that are looked at for each of the samples. */
+#define SAMPLE_LINES 4u
 /* Beside its texts, what a pair and what a new key may take. */
 #define PAIR_BYTES 24u
 #define KEY_BYTES  64u
@@ -63,7 +65,8 @@ static uint64_t choose(const struct torc_keyspace *keyspace, struct torc_evictor
         return TORC_REF_NONE;
     }
     if (evictor->policy == TORC_EVICT_LRU) {
-        return torc_table_unused(keyspace->arena, table, &evictor->place, evictor->samples, kept);
+        return torc_table_unused(keyspace->arena, table, &evictor->place,
+                                 evictor->samples * SAMPLE_LINES, kept);
     }
     return random_victim(keyspace, evictor, kept);
 }

@@ -27,7 +27,7 @@ enum torc_evict_policy {
 /* What an evictor remembers. Caller's storage; the caller sets it up. */
 struct torc_evictor {
     enum torc_evict_policy policy;
-    unsigned samples; /* LRU: index lines looked at for one key, 1 to TORC_EVICT_SAMPLES_MAX */
+    unsigned samples; /* LRU: how far to look for one key, 1 to TORC_EVICT_SAMPLES_MAX */
     uint64_t place;   /* state of the random numbers, or the hand: any number to start with */
     uint64_t n_keys;  /* evicted so far */
 };

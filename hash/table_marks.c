@@ -12,7 +12,7 @@
 /* A prime, so without a factor in common with a number of lines. */
 #define STRIDE 2654435761ull
 /* Empty lines are passed for nothing, but not without end. */
-#define LINES_MAX 256u
+#define LINES_MAX 512u
 
 void torc_table_mark(const struct torc_arena *arena, const struct torc_table *table, uint64_t hash)
 {

@@ -115,8 +115,7 @@ static const struct torc_option table[] = {
      AT(maxmemory_samples),
      IN(1, TORC_EVICT_SAMPLES_MAX),
      .initial = "5",
-     .help =
-         "allkeys-lru: lines of the index, of nine keys or so, looked at to find a key to remove"},
+     .help = "allkeys-lru: how far to look for a key that was not used, 36 keys or so for each"},
     {.name = "huge-pages",
      .kind = TORC_OPTION_ENUM,
      AT(huge_pages),
