@@ -88,16 +88,16 @@ END_TEST
 
 START_TEST(a_full_hash_is_packed_by_settling)
 {
-    static char names[20000][24];
-    static struct torc_pair pairs[20000];
+    static char names[60000][24];
+    static struct torc_pair pairs[60000];
     struct torc_key key = key_of("h");
     bool is_later = false;
-    fill_pairs(pairs, names, 20000);
+    fill_pairs(pairs, names, 60000);
     limits.compact_max_entries = 0;
-    ck_assert_int_eq(torc_hash_put(ks, &key, pairs, 20000), 20000);
+    ck_assert_int_eq(torc_hash_put(ks, &key, pairs, 60000), 60000);
     put_compact_keys(100);
     settle();
-    for (unsigned i = 0; i < 20000; i += 40) {
+    for (unsigned i = 0; i < 60000; i += 40) {
         ck_assert_int_eq(del("h", names[i]), 1);
     }
     int64_t may_win = torc_keyspace_optimize(ks, &key, &is_later);
