@@ -27,7 +27,7 @@ static void count_key(void *arg, uint64_t ref)
 /* What holds for n_looked_at keys, for all of them. */
 static uint64_t scaled(const struct torc_census *census, uint64_t n)
 {
-    return (uint64_t)((torc_u128)n * census->n_keys / census->n_looked_at);
+    return (uint64_t)((torc_u128)n * census->n_keys / torc_max_u64(census->n_looked_at, 1));
 }
 
 struct torc_census torc_keyspace_census(const struct torc_keyspace *keyspace, uint64_t most,

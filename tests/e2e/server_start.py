@@ -157,6 +157,8 @@ def a_config_file_is_read_and_its_errors_have_a_line():
             b"67108864",
             b"maxmemory-policy",
             b"noeviction",
+            b"maxmemory-samples",
+            b"5",
             b"maxclients",
             b"7",
         ]
