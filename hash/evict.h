@@ -4,10 +4,10 @@
  *
  * What is live is held at seven eighths of the limit. The rest is what the cleaner needs: the bytes
  * of an evicted key are dead, in the middle of a segment, until the cleaner has moved away what
- * lives around them, and with one byte in ten dead it moves about six for one. So a write that adds
- * evicts about as much as it brings, and pays for the cleaning of that: nobody has to wait while
- * much is evicted at once. Only a write that finds too little room left does more, up to a bound
- * that grows with its bytes. Why: docs/decisions/0010-eviction.md.
+ * lives around them, and with one byte in ten dead it moves up to nine for one. So a write that
+ * adds evicts about as much as it brings, and pays for the cleaning of that: nobody has to wait
+ * while much is evicted at once. Only a write that finds too little room left does more, up to a
+ * bound that grows with its bytes. Why: docs/decisions/0010-eviction.md.
  *
  * Thread: the arena's owner. No clock: what was used lately is known from marks in the index.
  */
