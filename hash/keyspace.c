@@ -193,12 +193,8 @@ uint64_t torc_keyspace_count(const struct torc_keyspace *keyspace)
     return keyspace->root->table.count;
 }
 
-uint64_t torc_keyspace_usage(const struct torc_keyspace *keyspace, const struct torc_key *key)
+uint64_t torc_keyspace_bytes_of(const struct torc_keyspace *keyspace, uint64_t ref)
 {
-    uint64_t ref = torc_keyspace_find(keyspace, key);
-    if (ref == TORC_REF_NONE) {
-        return 0;
-    }
     const uint8_t *record = torc_arena_at(keyspace->arena, ref);
     uint64_t bytes = torc_record_bytes(record);
     if (torc_record_is_extent(bytes)) {
@@ -208,6 +204,12 @@ uint64_t torc_keyspace_usage(const struct torc_keyspace *keyspace, const struct 
         bytes += torc_full_bytes(keyspace->arena, torc_record_root(record));
     }
     return bytes + TORC_KEYSPACE_ENTRY_BYTES;
+}
+
+uint64_t torc_keyspace_usage(const struct torc_keyspace *keyspace, const struct torc_key *key)
+{
+    uint64_t ref = torc_keyspace_find(keyspace, key);
+    return ref == TORC_REF_NONE ? 0 : torc_keyspace_bytes_of(keyspace, ref);
 }
 
 struct key_visit {
@@ -390,6 +392,35 @@ static unsigned trim_step(struct torc_keyspace *keyspace, const struct torc_clea
     torc_keyspace_end(keyspace);
     *out_more = root->trimming != 0;
     return budget;
+}
+
+int64_t torc_keyspace_optimize(struct torc_keyspace *keyspace, const struct torc_key *key,
+                               bool *out_is_later)
+{
+    uint64_t ref = torc_keyspace_find(keyspace, key);
+    *out_is_later = false;
+    if (ref == TORC_REF_NONE) {
+        return -ENOENT;
+    }
+    struct trim_visit v = {.keyspace = keyspace, .goal = &rest_goal};
+    uint64_t before = torc_keyspace_bytes_of(keyspace, ref);
+    torc_keyspace_begin(keyspace, TORC_OPERATION_TRIM, key->hash);
+    visit_to_trim(&v, ref);
+    torc_keyspace_end(keyspace);
+    ref = torc_keyspace_find(keyspace, key);
+    const uint8_t *record = torc_arena_at(keyspace->arena, ref);
+    if (torc_record_type(record) == TORC_RECORD_FULL) {
+        *out_is_later = true;
+        return (int64_t)torc_full_at(keyspace->arena, torc_record_root(record))->stream.dead;
+    }
+    return (int64_t)before - (int64_t)torc_keyspace_bytes_of(keyspace, ref);
+}
+
+void torc_keyspace_optimize_all(struct torc_keyspace *keyspace)
+{
+    keyspace->root->slack_bytes = 0;
+    keyspace->root->trim_cursor = 0;
+    keyspace->root->trimming = 1;
 }
 
 bool torc_keyspace_settle(struct torc_keyspace *keyspace, bool fully, unsigned budget)

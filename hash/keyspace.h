@@ -144,6 +144,15 @@ bool torc_keyspace_maintain(struct torc_keyspace *keyspace, unsigned budget);
  * slack again. True while there is more; false without work when little has changed. */
 bool torc_keyspace_settle(struct torc_keyspace *keyspace, bool fully, unsigned budget);
 
+/* Make the key as compact as torc_keyspace_settle(fully) would. Returns the bytes won, or with
+ * *out_is_later, for a full hash, those that settling fully may win: it is then noted to be
+ * visited. -ENOENT no such key. Cost: that of rewriting a compact hash. */
+int64_t torc_keyspace_optimize(struct torc_keyspace *keyspace, const struct torc_key *key,
+                               bool *out_is_later);
+/* Have torc_keyspace_settle() walk over all keys from the start, however little has changed. O(1).
+ */
+void torc_keyspace_optimize_all(struct torc_keyspace *keyspace);
+
 /* Every invariant of the keyspaces of this arena and of what hangs on them: tables, blocks,
  * records, streams, accounting. 0 or -EBADMSG with *out_why (may be NULL). O(size). */
 int torc_keyspace_check(const struct torc_keyspace *keyspace, const char **out_why) TORC_MUST_USE;

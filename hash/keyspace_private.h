@@ -107,6 +107,9 @@ void torc_keyspace_replace(struct torc_keyspace *keyspace, const struct torc_key
 /* Remove the key with its record and all that hangs on it. */
 void torc_keyspace_remove(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref);
 
+/* Bytes of the key record `ref` and all that hangs on it: torc_keyspace_usage(). */
+uint64_t torc_keyspace_bytes_of(const struct torc_keyspace *keyspace, uint64_t ref);
+
 /* A full hash of this keyspace has changed: note if the cleaner shall visit it. */
 void torc_keyspace_note_full(struct torc_keyspace *keyspace, uint64_t root);
 

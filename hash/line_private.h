@@ -3,14 +3,16 @@
  * One bucket of a table: ten entries in one cache line. Format: docs/formats/table.md.
  *
  *   0           10      12        14                                                     64
- *   | 10 finger- | shape | version | 10 references of 5 bytes                             |
+ *   | 10 finger- | shape | marks   | 10 references of 5 bytes                             |
  *   | prints     |       |         |                                                      |
  *
  *   shape   bits 0..3   natives: entries whose home is this line, in slots 0 .. natives - 1
  *           bits 4..7   count: all entries; those behind the natives are guests from other homes
  *           bits 8..15  spilled: bit c is set when a native of fingerprint kind c is a guest
  *                       elsewhere (hash/table_private.h says where)
- *   version reserved for readers of another process; 0
+ *   marks   bits 0..9   bit i is set when the entry in slot i was used lately (hash/table_marks.c);
+ *                       it goes with the entry when that is moved
+ *           bits 10..15 reserved, 0
  *
  * Slots are dense, so a free slot needs no mark and every fingerprint value is usable. The order
  * within natives and within guests means nothing.
@@ -33,12 +35,12 @@
 struct torc_line {
     uint8_t fingerprints[TORC_LINE_SLOTS];
     uint16_t shape;
-    uint16_t version;
+    uint16_t marks;
     uint8_t refs[TORC_LINE_SLOTS][5];
 };
 static_assert(sizeof(struct torc_line) == TORC_LINE_BYTES, "a line is a cache line");
 static_assert(offsetof(struct torc_line, shape) == 10, "layout");
-static_assert(offsetof(struct torc_line, version) == 12, "layout");
+static_assert(offsetof(struct torc_line, marks) == 12, "layout");
 static_assert(offsetof(struct torc_line, refs) == 14, "layout");
 
 #define TORC_LINE_SHAPE_NATIVE 0x0001u
@@ -122,16 +124,50 @@ static inline unsigned torc_line_match(const struct torc_line *line, uint8_t fin
 #endif
 }
 
+/* Slots whose entries are marked: mask the result with the slots in use, as marks of others mean
+ * nothing. */
+static inline unsigned torc_line_marked_slots(const struct torc_line *line)
+{
+    return line->marks;
+}
+static inline bool torc_line_is_marked(const struct torc_line *line, unsigned slot)
+{
+    return (line->marks >> slot & 1u) != 0;
+}
+/* Mark the entries in `slots`, bit i for slot i. Stores nothing if they are. */
+static inline void torc_line_mark(struct torc_line *line, unsigned slots)
+{
+    if ((slots & ~(unsigned)line->marks) != 0) {
+        line->marks = (uint16_t)(line->marks | slots);
+    }
+}
+static inline void torc_line_clear_marks(struct torc_line *line)
+{
+    line->marks = 0;
+}
+static inline void torc_line_set_mark(struct torc_line *line, unsigned slot, bool is_marked)
+{
+    line->marks = (uint16_t)((line->marks & ~(1u << slot)) | (unsigned)is_marked << slot);
+}
+
+/* A new entry is not marked. */
 static inline void torc_line_set_slot(struct torc_line *line, unsigned slot, uint8_t fingerprint,
                                       uint64_t ref)
 {
     line->fingerprints[slot] = fingerprint;
     torc_line_set_ref(line, slot, ref);
+    if (TORC_UNLIKELY(line->marks != 0)) {
+        torc_line_set_mark(line, slot, false);
+    }
 }
 static inline void torc_line_copy_slot(struct torc_line *line, unsigned to, unsigned from)
 {
     line->fingerprints[to] = line->fingerprints[from];
     torc_store_u40(line->refs[to], torc_load_u40(line->refs[from]));
+    /* Only a keyspace that evicts by age has marks. */
+    if (TORC_UNLIKELY(line->marks != 0)) {
+        torc_line_set_mark(line, to, torc_line_is_marked(line, from));
+    }
 }
 
 /* Add an entry; the line is not full. A native takes the place of the first guest, which goes to
@@ -184,9 +220,11 @@ static inline void torc_line_make_native(struct torc_line *line, unsigned slot)
     unsigned first = torc_line_natives(line);
     uint8_t fingerprint = line->fingerprints[slot];
     uint64_t ref = torc_line_ref(line, slot);
+    bool is_marked = torc_line_is_marked(line, slot);
     assert(slot >= first && slot < torc_line_count(line));
     torc_line_copy_slot(line, slot, first);
     torc_line_set_slot(line, first, fingerprint, ref);
+    torc_line_mark(line, (unsigned)is_marked << first);
     line->shape = (uint16_t)(line->shape + TORC_LINE_SHAPE_NATIVE);
 }
 

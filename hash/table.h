@@ -115,6 +115,18 @@ uint64_t torc_table_scan(const struct torc_arena *arena, const struct torc_table
 uint64_t torc_table_random(const struct torc_arena *arena, const struct torc_table *table,
                            uint64_t random_bits) TORC_MUST_USE;
 
+/* Note that the entry with this hash is used. Entries of the same line and fingerprint, one in 30
+ * or so, are taken for it; nothing happens if there is none. O(1), reads no record. */
+void torc_table_mark(const struct torc_arena *arena, const struct torc_table *table, uint64_t hash);
+
+/* An entry that was not used for long, other than `kept` (which may be TORC_REF_NONE): the next one
+ * without a mark from `*hand` on, which any number may start. Marks that the hand comes by are
+ * taken away, so an entry that is not used again is found the next time round. When `n_lines` lines
+ * (1 or more; a line has nine entries or so) have marked entries only, the first of these is given.
+ * TORC_REF_NONE: there is no other, or, in a table that is nearly empty, none was met. */
+uint64_t torc_table_unused(const struct torc_arena *arena, const struct torc_table *table,
+                           uint64_t *hand, unsigned n_lines, uint64_t kept) TORC_MUST_USE;
+
 /* For idle time: move up to n_homes homes of an unfinished stretch or shrink, start a shrink that
  * is due, free a block that nobody needs. Returns true while there is more. */
 bool torc_table_step(struct torc_arena *arena, struct torc_table *table, unsigned n_homes);

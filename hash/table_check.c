@@ -151,8 +151,8 @@ static const char *check_line(const struct torc_arena *arena, const struct torc_
         torc_line_count(line) > TORC_LINE_SLOTS) {
         return "shape of a line";
     }
-    if (line->version != 0) {
-        return "version is reserved";
+    if (line->marks >> TORC_LINE_SLOTS != 0) {
+        return "marks above the slots are reserved";
     }
     tally->entries += torc_line_count(line);
     const char *why = check_spilled(arena, table, i);

@@ -84,8 +84,10 @@ void torc_table_call_home(const struct torc_arena *arena, const struct torc_tabl
     assert(slot < TORC_LINE_SLOTS);
     uint8_t fingerprint = away->fingerprints[slot];
     uint64_t ref = torc_line_ref(away, slot);
+    bool is_marked = torc_line_is_marked(away, slot);
     torc_line_take(away, slot);
     torc_line_put_native(l, fingerprint, ref);
+    torc_line_mark(l, (unsigned)is_marked << (torc_line_natives(l) - 1));
     torc_table_guest_left(arena, table, home, kind);
 }
 
@@ -98,13 +100,16 @@ static void move_over(const struct torc_arena *arena, const struct torc_table *t
     uint8_t fingerprint = source->fingerprints[slot];
     uint64_t ref = torc_line_ref(source, slot);
     bool is_native = slot < torc_line_natives(source);
+    bool is_marked = torc_line_is_marked(source, slot);
     TORC_TABLE_NOTE(moved_over, 1);
     torc_line_take(source, slot);
     if (is_native) {
         torc_line_put_guest(target, fingerprint, ref);
+        torc_line_mark(target, (unsigned)is_marked << (torc_line_count(target) - 1));
         torc_line_set_spilled(source, torc_line_kind(fingerprint));
     } else {
         torc_line_put_native(target, fingerprint, ref);
+        torc_line_mark(target, (unsigned)is_marked << (torc_line_natives(target) - 1));
         torc_table_guest_left(arena, table, torc_table_home_at(table, to),
                               torc_line_kind(fingerprint));
     }

@@ -12,7 +12,9 @@
 /* Entries of one home that are lifted out: ten natives, up to ten guests in each of eight lines,
  * and a few far ones, which are enough unless hashes are equal. */
 #define LIFTED_FAR_MAX 16u
-#define LIFTED_MAX     (TORC_LINE_SLOTS * (1 + TORC_LINE_KINDS) + LIFTED_FAR_MAX)
+/* A lifted entry was marked: above the bits of a reference. */
+#define LIFTED_MARK (1ull << 63)
+#define LIFTED_MAX  (TORC_LINE_SLOTS * (1 + TORC_LINE_KINDS) + LIFTED_FAR_MAX)
 
 struct lifted {
     unsigned n;
@@ -59,13 +61,19 @@ static void prefetch_natives(const struct torc_arena *arena, const struct torc_t
     }
 }
 
+static void lift(struct lifted *lifted, const struct torc_line *line, unsigned slot)
+{
+    uint64_t mark = torc_line_is_marked(line, slot) ? LIFTED_MARK : 0;
+    lifted->refs[lifted->n++] = torc_line_ref(line, slot) | mark;
+}
+
 /* Take the natives of `home` out of their line and of the lines of their kinds. */
 static void lift_near(const struct torc_arena *arena, const struct torc_table *table,
                       struct torc_home home, struct lifted *lifted)
 {
     struct torc_line *l = torc_table_line(arena, table, home.line);
     for (unsigned slot = 0; slot < torc_line_natives(l); slot++) {
-        lifted->refs[lifted->n++] = torc_line_ref(l, slot);
+        lift(lifted, l, slot);
     }
     torc_line_drop_natives(l);
     for (unsigned kind = 0; kind < TORC_LINE_KINDS; kind++) {
@@ -77,9 +85,8 @@ static void lift_near(const struct torc_arena *arena, const struct torc_table *t
         for (unsigned slot = torc_line_count(away); slot-- > torc_line_natives(away);) {
             if (torc_line_kind(away->fingerprints[slot]) == kind &&
                 torc_table_guest_is_from(arena, table, line, slot, home)) {
-                uint64_t ref = torc_line_ref(away, slot);
-                TORC_PREFETCH(torc_arena_at(arena, ref));
-                lifted->refs[lifted->n++] = ref;
+                TORC_PREFETCH(torc_arena_at(arena, torc_line_ref(away, slot)));
+                lift(lifted, away, slot);
                 torc_line_take(away, slot);
             }
         }
@@ -105,7 +112,7 @@ static void lift_far(const struct torc_arena *arena, struct torc_table *table,
             if (lifted->n == most) {
                 return;
             }
-            lifted->refs[lifted->n++] = ref;
+            lift(lifted, l, slot);
             torc_line_take(l, slot);
             torc_table_far_left(table);
         }
@@ -185,8 +192,12 @@ static void move_home(const struct torc_arena *arena, struct torc_table *table)
         settle_far(arena, table, home);
     }
     for (unsigned i = 0; i < lifted.n; i++) {
-        uint64_t hash = torc_table_hash_of(arena, lifted.refs[i]);
-        torc_table_place(arena, table, hash, lifted.refs[i]);
+        uint64_t ref = lifted.refs[i] & ~LIFTED_MARK;
+        uint64_t hash = torc_table_hash_of(arena, ref);
+        torc_table_place(arena, table, hash, ref);
+        if (TORC_UNLIKELY(lifted.refs[i] != ref)) {
+            torc_table_mark(arena, table, hash);
+        }
     }
     TORC_TABLE_NOTE(homes_moved, 1);
     TORC_TABLE_NOTE(entries_moved, lifted.n);

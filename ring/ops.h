@@ -63,6 +63,9 @@
     X(50, RANDOMKEY, "randomkey", 1, "", TORC_OP_READ, 0, 0, 0)                                    \
     X(51, KEYS, "keys", 2, "s", TORC_OP_READ, 0, 0, 0)                                             \
     X(52, FLUSHDB, "flushdb", -1, "*s", TORC_OP_WRITE, 0, 0, 0)                                    \
+    X(53, MEMORY_STATS, "memory|stats", 2, "", 0, 0, 0, 0)                                         \
+    X(54, MEMORY_DOCTOR, "memory|doctor", 2, "", 0, 0, 0, 0)                                       \
+    X(55, OPTIMIZE, "torc.optimize", 2, "k", TORC_OP_ADMIN, 1, 1, 1)                               \
     X(120, FETCH, NULL, 0, "uu", 0, 0, 0, 0)                                                       \
     X(121, PUT, NULL, 0, "uus", 0, 0, 0, 0)
 

@@ -3,7 +3,7 @@
 set(table_hash ${CMAKE_SOURCE_DIR}/hash)
 add_library(torc_table_hooked STATIC
   ${table_hash}/table.c ${table_hash}/table_blocks.c ${table_hash}/table_check.c
-  ${table_hash}/table_place.c ${table_hash}/table_scan.c ${table_hash}/table_stretch.c
+  ${table_hash}/table_marks.c ${table_hash}/table_place.c ${table_hash}/table_scan.c ${table_hash}/table_stretch.c
   support/table_fixture.c)
 target_compile_options(torc_table_hooked PUBLIC
   -include ${CMAKE_CURRENT_SOURCE_DIR}/support/table_hooks.h)

@@ -17,6 +17,7 @@ static const struct {
     {TORC_OP_INFO, "[section ...]"},
     {TORC_OP_FLUSHALL, "[ASYNC|SYNC]"},
     {TORC_OP_MEMORY_USAGE, "key [SAMPLES count]"},
+    {TORC_OP_OPTIMIZE, "key|ALL"},
 };
 
 static const char *const own_names[] = {"exit", "help", "quit"};

@@ -28,7 +28,7 @@ class OpTable:
         page = subprocess.run(
             [torcd, "--commands-markdown"], check=True, stdout=subprocess.PIPE, text=True
         ).stdout
-        self.ops = re.findall(r"^\| `([A-Z]+(?: [A-Z]+)?)\b", page, re.MULTILINE)
+        self.ops = re.findall(r"^\| `([A-Z.]+(?: [A-Z]+)?)\b", page, re.MULTILINE)
         assert len(self.ops) == page.count("\n| `"), self.ops
         self.answered = collections.Counter()
         self.refused = collections.Counter()

@@ -86,6 +86,10 @@ STEPS = [
     (EXACT, ("MEMORY", "USAGE", "h", "SAMPLES")),
     (EXACT, ("MEMORY", "USAGE", "h", "NONSENSE", 1)),
     (EXACT, ("MEMORY", "USAGE")),
+    (KIND_ONLY, ("MEMORY", "STATS")),
+    (EXACT, ("MEMORY", "STATS", "x")),
+    (KIND_ONLY, ("MEMORY", "DOCTOR")),
+    (EXACT, ("MEMORY", "DOCTOR", "x")),
     (EXACT, ("HDEL", "h", "a", "a", "absent")),
     (EXACT, ("HDEL", "h", "a")),
     (EXACT, ("HDEL", "absent", "a")),
@@ -455,6 +459,24 @@ def what_redis_7_0_does_not_know_is_as_in_redis_8():
                 ours.close()
 
 
+def torc_optimize_packs_and_answers_bytes():
+    for limit, encoding in ((65535, b"listpack"), (0, b"hashtable")):
+        with Folder() as folder, Server(
+            ARGUMENTS.torcd, folder, "--hash-max-listpack-entries", limit
+        ) as server:
+            roads = {"RESP%d" % protocol: server.connect(protocol) for protocol in (2, 3)}
+            roads["ring"] = Ring(ARGUMENTS.ring, server.control)
+            for road, ours in roads.items():
+                ours.call("HSET", "h", "a", "1", "b", "2")
+                for words in (("TORC.OPTIMIZE", "h"), ("torc.optimize", "all")):
+                    reply = ours.call(*words)
+                    assert isinstance(reply, int) and reply >= 0, reply
+                    TABLE.count(encoding, road, words, reply)
+                assert ours.call("TORC.OPTIMIZE", "absent") is None
+                assert ours.call("HGET", "h", "b") == b"2"
+                ours.close()
+
+
 def config_resetstat_sets_the_statistics_back():
     with Folder() as folder, Server(ARGUMENTS.torcd, folder) as server:
         c = server.connect()
@@ -488,6 +510,7 @@ if __name__ == "__main__":
             full_hashes_answer_as_redis,
             client_setinfo_which_redis_7_0_lacks_is_as_in_redis_8,
             what_redis_7_0_does_not_know_is_as_in_redis_8,
+            torc_optimize_packs_and_answers_bytes,
             config_resetstat_sets_the_statistics_back,
             every_op_was_answered_in_every_form_over_every_road,
         ]

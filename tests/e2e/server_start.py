@@ -64,7 +64,8 @@ def bad_settings_are_refused():
         expect_refused(["needs a value"], *at, "--maxmemory")
         expect_refused(["unexpected argument"], *at, "surprise")
         expect_refused(["shards 4 is not supported"], *at, "--shards", "4")
-        expect_refused(["never evicts"], *at, "--maxmemory-policy", "allkeys-lru")
+        expect_refused(["allkeys-lfu is not supp"], *at, "--maxmemory-policy", "allkeys-lfu")
+        expect_refused(["maxmemory-samples"], *at, "--maxmemory-samples", "0")
         expect_refused(["needs maxmemory"], *at, "--realtime", "yes")
         expect_refused(["cannot", "logfile"], *at, "--logfile", "/nonexistent/log")
         expect_refused(["pidfile"], *at, "--pidfile", "/nonexistent/pid")
@@ -156,6 +157,8 @@ def a_config_file_is_read_and_its_errors_have_a_line():
             b"67108864",
             b"maxmemory-policy",
             b"noeviction",
+            b"maxmemory-samples",
+            b"5",
             b"maxclients",
             b"7",
         ]

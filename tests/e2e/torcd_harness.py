@@ -111,6 +111,8 @@ class Stream:
             return Failure(rest)
         if kind == b":":
             return int(rest)
+        if kind == b",":
+            return float(rest)
         if kind == b"_":
             return None
         if kind in b"$=":

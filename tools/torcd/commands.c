@@ -38,11 +38,13 @@ static torc_command_function *const functions[TORC_COMMAND_LIMIT] = {
     [TORC_OP_DBSIZE] = torc_command_dbsize,
     [TORC_OP_FLUSHALL] = torc_command_flushall,
     [TORC_OP_MEMORY_USAGE] = torc_command_memory_usage,
+    [TORC_OP_MEMORY_STATS] = torc_command_memory_stats,
+    [TORC_OP_MEMORY_DOCTOR] = torc_command_memory_doctor,
+    [TORC_OP_OPTIMIZE] = torc_command_optimize,
     [TORC_OP_OBJECT_ENCODING] = torc_command_object_encoding,
-    /* A delete is never slow: what is large is freed in steps. And nothing is evicted, so a touch
-     * has nothing to note. */
+    /* A delete is never slow: what is large is freed in steps. */
     [TORC_OP_UNLINK] = torc_command_del,
-    [TORC_OP_TOUCH] = torc_command_exists,
+    [TORC_OP_TOUCH] = torc_command_touch,
     [TORC_OP_RANDOMKEY] = torc_command_randomkey,
     [TORC_OP_KEYS] = torc_command_keys,
     /* There is one database. */
@@ -72,7 +74,8 @@ struct traits {
     uint8_t name_words;         /* 2 for "container|sub" */
     uint8_t n_numbers;          /* of its shape, among the n_fixed words in front of '*' */
     uint8_t n_fixed;
-    bool has_key; /* the first string is a key */
+    bool has_key;  /* the first string is a key */
+    bool uses_key; /* and it is used: eviction by age takes note */
 };
 static struct traits traits[TORC_COMMAND_LIMIT];
 
@@ -80,6 +83,15 @@ static bool is_number(char kind)
 {
     return kind == 'u' || kind == 'i';
 }
+
+/* Does the command use its key? DEL does not, nor does what only tells about a key. TOUCH has many
+ * keys and notes them itself. */
+static bool uses_key(unsigned op)
+{
+    return op >= TORC_OP_HSET && op <= TORC_OP_HRANDFIELD;
+}
+static_assert(TORC_OP_HSET == 10 && TORC_OP_HRANDFIELD == 25,
+              "the numbers of the commands on hashes are one range");
 
 static void fill_trait(unsigned op, const char *name, const char *shape, int arity)
 {
@@ -93,6 +105,7 @@ static void fill_trait(unsigned op, const char *name, const char *shape, int ari
         t->n_numbers += is_number(shape[i]);
     }
     t->has_key = shape[strspn(shape, "*")] == 'k';
+    t->uses_key = t->has_key && uses_key(op);
     t->min_strings = (uint32_t)(least - t->name_words - t->n_numbers);
     t->more_strings = arity < 0 ? INT32_MAX : 0;
 }
@@ -445,6 +458,10 @@ void torc_call_run(struct torc_service *service, struct torc_call *call)
         run_timed(service, call);
     } else {
         call->run(service, call);
+    }
+    if (TORC_UNLIKELY(service->evictor.policy == TORC_EVICT_LRU) && call->has_key &&
+        traits[call->counted_as].uses_key) {
+        torc_keyspace_touch(service->keyspace, &call->key);
     }
     if (TORC_UNLIKELY(call->sink->fault != TORC_FAULT_NONE)) {
         count_fault(stats, call);

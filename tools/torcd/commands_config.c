@@ -76,6 +76,7 @@ void torc_command_config_resetstat(struct torc_service *service, struct torc_cal
         .commands_total = stats->commands_total,
         .commands_before = stats->commands_total,
         .ops_per_sec = stats->ops_per_sec,
+        .evicted_before = service->evictor.n_keys,
         .used_peak = stats->used_peak,
     };
     set_back(&service->shared->connections_received);

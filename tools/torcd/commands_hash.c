@@ -39,7 +39,8 @@ static bool set_pairs(struct torc_service *service, struct torc_call *call, cons
         return false;
     }
     const struct torc_pair *pairs = (const void *)(request->strings + 1);
-    *out_created = torc_hash_put(service->keyspace, &call->key, pairs, request->n_strings / 2);
+    *out_created = torc_hash_put_evicting(service->keyspace, &service->evictor, &call->key, pairs,
+                                          request->n_strings / 2);
     return true;
 }
 
@@ -68,7 +69,8 @@ void torc_command_hsetnx(struct torc_service *service, struct torc_call *call)
 {
     const struct torc_slice *strings = call->request.strings;
     struct torc_pair pair = {.field = strings[1], .value = strings[2]};
-    reply_count(call, torc_hash_put_absent(service->keyspace, &call->key, &pair));
+    reply_count(call, torc_hash_put_absent_evicting(service->keyspace, &service->evictor,
+                                                    &call->key, &pair));
 }
 
 void torc_command_hget(struct torc_service *service, struct torc_call *call)

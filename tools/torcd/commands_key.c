@@ -43,6 +43,15 @@ void torc_command_exists(struct torc_service *service, struct torc_call *call)
     torc_sink_integer(call->sink, n);
 }
 
+void torc_command_touch(struct torc_service *service, struct torc_call *call)
+{
+    for (uint32_t i = 0; i < call->request.n_strings; i++) {
+        struct torc_key key = key_at(service, call, i);
+        torc_keyspace_touch(service->keyspace, &key);
+    }
+    torc_command_exists(service, call);
+}
+
 void torc_command_type(struct torc_service *service, struct torc_call *call)
 {
     enum torc_type type = torc_keyspace_type(service->keyspace, &call->key);
@@ -66,33 +75,6 @@ void torc_command_flushall(struct torc_service *service, struct torc_call *call)
     /* SYNC or not: the keys are gone at once, their memory follows in steps. */
     torc_keyspace_flush(service->keyspace);
     torc_sink_ok(call->sink);
-}
-
-void torc_command_memory_usage(struct torc_service *service, struct torc_call *call)
-{
-    const struct torc_request *request = &call->request;
-    for (uint32_t i = 1; i < request->n_strings; i += 2) {
-        int64_t samples;
-        if (!torc_word_is(request->strings[i], "samples") || i + 1 == request->n_strings) {
-            torc_sink_fault(call->sink, TORC_FAULT_SYNTAX);
-            return;
-        }
-        /* The answer is exact without samples; the number is checked for form. */
-        if (!torc_word_integer(request->strings[i + 1], &samples)) {
-            torc_sink_fault(call->sink, TORC_FAULT_NOT_INTEGER);
-            return;
-        }
-        if (samples < 0) {
-            torc_sink_fault(call->sink, TORC_FAULT_SYNTAX);
-            return;
-        }
-    }
-    uint64_t bytes = torc_keyspace_usage(service->keyspace, &call->key);
-    if (bytes == 0) {
-        torc_sink_null(call->sink);
-    } else {
-        torc_sink_integer(call->sink, (int64_t)bytes);
-    }
 }
 
 void torc_command_object_encoding(struct torc_service *service, struct torc_call *call)

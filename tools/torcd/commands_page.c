@@ -55,7 +55,8 @@ static const struct description key_commands[] = {
      "Integer: how many were there. Large hashes are freed in steps afterwards."},
     {TORC_OP_UNLINK, "key [key ...]", "The same as DEL."},
     {TORC_OP_EXISTS, "key [key ...]", "Integer: how many exist; a key named twice counts twice."},
-    {TORC_OP_TOUCH, "key [key ...]", "The same as EXISTS: no key's age is kept."},
+    {TORC_OP_TOUCH, "key [key ...]",
+     "As EXISTS, and the keys count as used (`maxmemory-policy allkeys-lru`)."},
     {TORC_OP_TYPE, "key", "`hash`, `string` or `none`."},
     {TORC_OP_KEYS, "pattern",
      "Array: all keys that match. Looks at every key; nobody else is served meanwhile."},
@@ -68,6 +69,11 @@ static const struct description key_commands[] = {
     {TORC_OP_FLUSHALL, "[ASYNC | SYNC]", "The same: there is one database."},
     {TORC_OP_MEMORY_USAGE, "key [SAMPLES count]",
      "Integer: all bytes that the key takes, exact whatever SAMPLES says; nil if absent."},
+    {TORC_OP_OPTIMIZE, "key | ALL",
+     "Make memory compact that would become so in quiet times. Of a compact hash at once, of a "
+     "full "
+     "one and of ALL in the background, in steps between commands. Integer: the bytes that this "
+     "wins, or may win; nil if absent. A key called ALL is packed with all others."},
     {TORC_OP_OBJECT_ENCODING, "key",
      "String: `listpack` for a compact hash, `hashtable` for a full one; nil if absent."},
     {0, NULL, NULL},
@@ -84,6 +90,12 @@ static const struct description server_commands[] = {
      "[COUNT | INFO [name ...] | LIST [FILTERBY ACLCAT category | PATTERN pattern | MODULE name] | "
      "GETKEYS command [argument ...] | DOCS [name ...]]",
      "About commands. On a ring, whose replies do not nest, names only. No DOCS are built in."},
+    {TORC_OP_MEMORY_STATS, "",
+     "Map of what memory is used for, in bytes. Kinds of hashes (`torc.compact...`, "
+     "`torc.full...`) "
+     "are estimates from 1024 keys where there are more (`torc.keys.looked-at`); all else is "
+     "exact. On a ring `db.0` is flat."},
+    {TORC_OP_MEMORY_DOCTOR, "", "Text: what is wrong with memory, and what to do about it."},
     {TORC_OP_CONFIG_GET, "pattern [pattern ...]",
      "Map of settings that match one of the patterns, and their values."},
     {TORC_OP_CONFIG_RESETSTAT, "", "Set the statistics of INFO back. `OK`."},

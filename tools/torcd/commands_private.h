@@ -23,8 +23,12 @@ torc_command_function torc_command_hrandfield, torc_command_randomkey;
 torc_command_function torc_command_scan, torc_command_hscan, torc_command_keys;
 
 /* commands_key.c */
-torc_command_function torc_command_del, torc_command_exists, torc_command_type, torc_command_dbsize,
-    torc_command_flushall, torc_command_memory_usage, torc_command_object_encoding;
+torc_command_function torc_command_del, torc_command_exists, torc_command_touch, torc_command_type,
+    torc_command_dbsize, torc_command_flushall, torc_command_object_encoding;
+
+/* commands_memory.c */
+torc_command_function torc_command_memory_usage, torc_command_memory_stats,
+    torc_command_memory_doctor, torc_command_optimize;
 
 /* commands_server.c */
 torc_command_function torc_command_ping, torc_command_echo, torc_command_select, torc_command_quit,

@@ -62,7 +62,9 @@ static void write_server(const struct torc_service *service, struct torc_text *t
     add_reason(text, "numa_node_why", report->numa_why);
     torc_text_add(text, "memory_locked:%s\r\n", yes_no(report->locked));
     add_reason(text, "memory_locked_why", report->lock_why);
-    torc_text_add(text, "realtime:%s\r\n", yes_no(service->settings->realtime));
+    torc_text_add(text, "realtime:%s\r\nprocess_locked:%s\r\n", yes_no(service->settings->realtime),
+                  yes_no(facts->realtime.is_locked));
+    add_reason(text, "process_locked_why", facts->realtime.why);
 }
 
 static void write_clients(const struct torc_service *service, struct torc_text *text)
@@ -79,25 +81,11 @@ static void write_clients(const struct torc_service *service, struct torc_text *
                   load(&shared->sessions_half_open), service->settings->max_sessions);
 }
 
-/* Resident bytes, as the kernel counts them; 0 when it does not tell. */
-static uint64_t resident_bytes(const struct torc_facts *facts)
-{
-    char line[128];
-    ssize_t n = facts->statm_fd >= 0 ? pread(facts->statm_fd, line, sizeof line - 1, 0) : -1;
-    if (n <= 0) {
-        return 0;
-    }
-    line[n] = '\0';
-    char *end;
-    (void)strtoull(line, &end, 10); /* total pages; resident ones follow */
-    return strtoull(end, NULL, 10) * facts->page_bytes;
-}
-
 static void write_memory(const struct torc_service *service, struct torc_text *text)
 {
     const struct torc_arena *arena = service->arena;
     uint64_t used = torc_arena_used(arena);
-    uint64_t resident = resident_bytes(&service->facts);
+    uint64_t resident = torc_facts_resident_bytes(&service->facts);
     uint64_t peak = torc_max_u64(used, service->stats.used_peak);
     uint64_t index = torc_arena_used_by(arena, TORC_USE_INDEX);
     uint64_t buffers = service->gauges.connection_bytes + service->gauges.session_bytes;
@@ -112,9 +100,9 @@ static void write_memory(const struct torc_service *service, struct torc_text *t
                   "\r\ntotal_system_memory:%" PRIu64 "\r\n",
                   index, used - index, service->facts.physical_bytes);
     torc_text_add(text,
-                  "maxmemory:%" PRIu64 "\r\nmaxmemory_policy:noeviction\r\n"
+                  "maxmemory:%" PRIu64 "\r\nmaxmemory_policy:%s\r\n"
                   "mem_fragmentation_ratio:%.2f\r\nmem_allocator:torc-arena\r\n",
-                  torc_arena_limit(arena), ratio);
+                  torc_arena_limit(arena), torc_settings_policy_name(service->settings), ratio);
     torc_text_add(text,
                   "arena_committed:%" PRIu64 "\r\narena_index:%" PRIu64 "\r\narena_roots:%" PRIu64
                   "\r\narena_segments:%" PRIu64 "\r\narena_extents:%" PRIu64 "\r\n",
@@ -145,6 +133,15 @@ static uint64_t count_errors(const struct torc_stats *stats)
     return n;
 }
 
+/* Commands run in the poller's thread, so these are its own: page faults since it was started. */
+static void write_faults(struct torc_text *text)
+{
+    struct rusage usage = {0};
+    (void)getrusage(RUSAGE_THREAD, &usage);
+    torc_text_add(text, "poller_faults:%ld\r\npoller_major_faults:%ld\r\n",
+                  usage.ru_minflt + usage.ru_majflt, usage.ru_majflt);
+}
+
 static void write_stats(const struct torc_service *service, struct torc_text *text)
 {
     const struct torc_stats *stats = &service->stats;
@@ -160,7 +157,8 @@ static void write_stats(const struct torc_service *service, struct torc_text *te
                   "\r\nrejected_connections:%" PRIu64 "\r\n",
                   stats->net_input_bytes, stats->net_output_bytes,
                   load(&shared->connections_rejected));
-    torc_text_add(text, "expired_keys:0\r\nevicted_keys:0\r\nexpired_subkeys:0\r\n");
+    torc_text_add(text, "expired_keys:0\r\nevicted_keys:%" PRIu64 "\r\nexpired_subkeys:0\r\n",
+                  service->evictor.n_keys - stats->evicted_before);
     torc_text_add(text,
                   "keyspace_hits:%" PRIu64 "\r\nkeyspace_misses:%" PRIu64
                   "\r\ntotal_error_replies:%" PRIu64 "\r\n",
@@ -175,6 +173,7 @@ static void write_stats(const struct torc_service *service, struct torc_text *te
                   "\r\npoller_sleeps:%" PRIu64 "\r\n",
                   load(&shared->sessions_refused), stats->ring_dropped, stats->ring_stalls,
                   stats->doorbells_muted, stats->sleeps);
+    write_faults(text);
 }
 
 static void write_replication(const struct torc_service *service, struct torc_text *text)

@@ -518,11 +518,25 @@ static void upkeep(struct torc_poller *p)
     }
 }
 
+/* TORC.OPTIMIZE: settling, between commands too, until all is done or its share of work is. */
+static void optimize(struct torc_poller *p, unsigned budget)
+{
+    struct torc_service *service = p->service;
+    bool more = torc_keyspace_settle(service->keyspace, true, budget);
+    service->optimize_units -= torc_min_u64(service->optimize_units, more ? budget : UINT64_MAX);
+    p->maintained_at = service->stats.commands_total;
+    p->has_maintenance = more;
+}
+
 /* Maintenance in proportion to what was done, and while some is left. */
 static void maintain(struct torc_poller *p, bool is_idle)
 {
     uint64_t commands = p->service->stats.commands_total;
     uint64_t n = commands - p->maintained_at;
+    if (TORC_UNLIKELY(p->service->optimize_units != 0)) {
+        optimize(p, is_idle ? MAINTAIN_IDLE : MAINTAIN_STEP);
+        return;
+    }
     if (p->has_maintenance || n >= MAINTAIN_EVERY || (is_idle && n != 0)) {
         p->maintained_at = commands;
         p->has_maintenance =

@@ -45,6 +45,10 @@ static void report_start(struct torc_server *server)
     if (report->lock_why != NULL && settings->realtime) {
         torc_log(log, TORC_LOG_WARNING, "server: memory is not locked: %s", report->lock_why);
     }
+    if (facts->realtime.why != NULL) {
+        torc_log(log, TORC_LOG_WARNING, "server: the process is not locked in memory: %s",
+                 facts->realtime.why);
+    }
     if (facts->pin_why != NULL) {
         torc_log(log, TORC_LOG_WARNING, "server: the poller is not pinned: %s", facts->pin_why);
     }
@@ -123,6 +127,13 @@ int torc_server_create(const struct torc_server_options *options, struct torc_se
             (void)snprintf(why, TORC_OPTION_ERROR_BYTES, "no memory or descriptors for a poller");
         }
     }
+    if (rc == 0 && options->settings->realtime) {
+        rc = torc_realtime_enter((size_t)options->settings->realtime_buffers,
+                                 &server->service.facts.realtime);
+        if (rc != 0) {
+            (void)snprintf(why, TORC_OPTION_ERROR_BYTES, "no memory for realtime-buffers");
+        }
+    }
     if (rc != 0) {
         torc_server_destroy(server);
         return rc;
@@ -144,6 +155,9 @@ static void serve(struct torc_server *server)
 static void *run_poller(void *arg)
 {
     struct torc_server *server = arg;
+    if (server->settings->realtime) {
+        torc_realtime_touch_stack();
+    }
     torc_poller_run(server->poller);
     return NULL;
 }

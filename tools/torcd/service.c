@@ -79,15 +79,33 @@ static int fill_facts(struct torc_facts *facts, const struct torc_settings *sett
     return 0;
 }
 
+uint64_t torc_facts_resident_bytes(const struct torc_facts *facts)
+{
+    char line[128];
+    ssize_t n = facts->statm_fd >= 0 ? pread(facts->statm_fd, line, sizeof line - 1, 0) : -1;
+    if (n <= 0) {
+        return 0;
+    }
+    line[n] = '\0';
+    char *end;
+    (void)strtoull(line, &end, 10); /* total pages; resident ones follow */
+    return strtoull(end, NULL, 10) * facts->page_bytes;
+}
+
 static int make_arena(struct torc_service *service, const struct torc_settings *settings,
                       char why[TORC_OPTION_ERROR_BYTES])
 {
-    uint64_t random[3];
+    uint64_t random[4];
     if (fill_random(random, sizeof random) != 0) {
         (void)snprintf(why, TORC_OPTION_ERROR_BYTES, "the kernel gives no random numbers");
         return -EINVAL;
     }
     service->random_seed = random[2];
+    service->evictor = (struct torc_evictor){
+        .policy = (enum torc_evict_policy)settings->maxmemory_policy,
+        .samples = (unsigned)settings->maxmemory_samples,
+        .place = random[3],
+    };
     int cpu = service->facts.poller_cpu;
     struct torc_arena_options options = {
         .region =
@@ -139,6 +157,7 @@ int torc_service_init(struct torc_service *service, const struct torc_settings *
                        "maxmemory is too small for an empty keyspace");
         goto out_fini;
     }
+    service->startup_bytes = torc_arena_used(service->arena);
     return 0;
 
 out_fini:

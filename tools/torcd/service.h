@@ -13,9 +13,11 @@
 #include <sys/types.h>
 
 #include "core/clock.h"
+#include "hash/evict.h"
 #include "hash/keyspace.h"
 #include "ring/ops.h"
 #include "tools/torcd/errors.h"
+#include "tools/torcd/realtime.h"
 #include "tools/torcd/settings.h"
 #include "tools/torcd/text.h"
 
@@ -34,6 +36,7 @@ struct torc_facts {
     uint64_t physical_bytes;
     int poller_cpu;      /* -1: not pinned */
     const char *pin_why; /* why not pinned though wanted, or NULL */
+    struct torc_realtime realtime;
     struct torc_clock clock;
     uint64_t page_bytes;
     int statm_fd; /* /proc/self/statm, -1 none */
@@ -86,6 +89,7 @@ struct torc_stats {
     uint64_t ring_dropped;    /* sessions closed for a broken rule or an overdue reply */
     uint64_t doorbells_muted; /* for a second, because they rang for nothing all the time */
     uint64_t resp_dropped;    /* connections closed for a limit or a protocol error */
+    uint64_t evicted_before;  /* CONFIG RESETSTAT: these are not shown */
     uint64_t used_peak;
     uint64_t sleeps;      /* times the poller slept */
     uint64_t ops_per_sec; /* over the last full second */
@@ -118,6 +122,9 @@ struct torc_service {
     struct torc_arena *arena;
     struct torc_keyspace *keyspace;
     struct torc_hash_limits limits;
+    struct torc_evictor evictor;
+    uint64_t startup_bytes;  /* in use when there was no key yet */
+    uint64_t optimize_units; /* of work left for TORC.OPTIMIZE */
     struct torc_facts facts;
     struct torc_shared *shared;
     struct torc_stats stats;
@@ -139,6 +146,9 @@ int torc_service_init(struct torc_service *service, const struct torc_settings *
 
 /* Frees all; fine on an all-zero one. */
 void torc_service_fini(struct torc_service *service);
+
+/* Resident bytes of the process, as the kernel counts them; 0 when it does not tell. A syscall. */
+uint64_t torc_facts_resident_bytes(const struct torc_facts *facts);
 
 /* Make room for n items in all; contents stay. False: no memory. */
 bool torc_slices_reserve(struct torc_slices *slices, size_t n) TORC_MUST_USE;

@@ -12,10 +12,11 @@
 
 /* Redis's words, so that a redis.conf is understood and refused for the right reason. */
 static const char *const policy_words[] = {
-    "noeviction",     "allkeys-lru",     "allkeys-lfu",
-    "allkeys-random", "volatile-lru",    "volatile-lfu",
-    "volatile-ttl",   "volatile-random", NULL,
+    "noeviction",   "allkeys-random", "allkeys-lru",     "allkeys-lfu", "volatile-lru",
+    "volatile-lfu", "volatile-ttl",   "volatile-random", NULL,
 };
+static_assert(TORC_EVICT_NEVER == 0 && TORC_EVICT_RANDOM == 1 && TORC_EVICT_LRU == 2,
+              "order of policy_words");
 static const char *const poll_words[] = {"busy", "adaptive", "yield", NULL};
 static const char *const huge_words[] = {"no", "try", "yes", NULL};
 static const char *const level_words[] = {"debug", "verbose", "notice", "warning", NULL};
@@ -107,7 +108,15 @@ static const struct torc_option table[] = {
      AT(maxmemory_policy),
      .words = policy_words,
      .initial = "noeviction",
-     .help = "what to do at maxmemory; only noeviction (refuse writes) is supported"},
+     .help =
+         "what to do at maxmemory: refuse writes (noeviction), or remove keys at random or those "
+         "not used for long; the others are not supported"},
+    {.name = "maxmemory-samples",
+     .kind = TORC_OPTION_INT,
+     AT(maxmemory_samples),
+     IN(1, TORC_EVICT_SAMPLES_MAX),
+     .initial = "5",
+     .help = "allkeys-lru: how far to look for a key that was not used, 36 keys or so for each"},
     {.name = "huge-pages",
      .kind = TORC_OPTION_ENUM,
      AT(huge_pages),
@@ -119,6 +128,11 @@ static const struct torc_option table[] = {
      AT(realtime),
      .initial = "no",
      .help = "take and lock all memory at start; needs maxmemory"},
+    {.name = "realtime-buffers",
+     .kind = TORC_OPTION_BYTES,
+     AT(realtime_buffers),
+     .initial = "64mb",
+     .help = "realtime: memory for buffers of clients, taken and locked at start beside maxmemory"},
     {.name = "hash-max-listpack-entries",
      .kind = TORC_OPTION_INT,
      AT(hash_max_listpack_entries),
@@ -317,12 +331,17 @@ static void check_pollers(const struct torc_settings *s, struct refusals *why)
 
 static void check_memory(const struct torc_settings *s, struct refusals *why)
 {
-    if (s->maxmemory_policy != 0) {
-        refuse(why, "maxmemory-policy %s is not supported: torc never evicts keys, set noeviction",
+    if (s->maxmemory_policy > TORC_EVICT_LRU) {
+        refuse(why,
+               "maxmemory-policy %s is not supported: set noeviction, allkeys-lru or "
+               "allkeys-random",
                policy_words[s->maxmemory_policy]);
     }
     if (s->realtime && s->maxmemory == 0) {
         refuse(why, "realtime yes takes all memory at start, so it needs maxmemory");
+    }
+    if (s->realtime && (s->realtime_buffers < TORC_MIB || s->realtime_buffers > 64 * TORC_GIB)) {
+        refuse(why, "realtime-buffers must be from 1mb to 64gb");
     }
     if (s->maxmemory > TORC_ARENA_MAX_BYTES / 2) {
         refuse(why, "maxmemory is above %llu GiB, the most that one shard can hold",
@@ -379,6 +398,11 @@ int torc_settings_check_all(const struct torc_settings *settings,
 int torc_settings_check(const struct torc_settings *settings, char why[TORC_OPTION_ERROR_BYTES])
 {
     return torc_settings_check_all(settings, NULL, NULL, why);
+}
+
+const char *torc_settings_policy_name(const struct torc_settings *settings)
+{
+    return policy_words[settings->maxmemory_policy];
 }
 
 struct torc_hash_limits torc_settings_hash_limits(const struct torc_settings *settings)

@@ -9,6 +9,7 @@
 #define TORC_TORCD_SETTINGS_H
 
 #include "core/options_file.h"
+#include "hash/evict.h"
 #include "hash/keyspace.h"
 
 #define TORC_SETTINGS_PATH_BYTES 512
@@ -35,10 +36,12 @@ struct torc_settings {
     char poller_cpus[256];
     int poll_mode; /* enum torc_poll_mode */
     int64_t poll_spin_us;
-    uint64_t maxmemory; /* bytes, 0: bounded by the machine */
-    int maxmemory_policy;
+    uint64_t maxmemory;   /* bytes, 0: bounded by the machine */
+    int maxmemory_policy; /* enum torc_evict_policy, or a word that is not supported */
+    int64_t maxmemory_samples;
     int huge_pages; /* enum torc_huge_policy */
     bool realtime;
+    uint64_t realtime_buffers; /* bytes of heap */
 
     /* hashes */
     int64_t hash_max_listpack_entries;
@@ -85,6 +88,9 @@ int torc_settings_check_all(const struct torc_settings *settings,
 
 /* The limits of hashes that the settings stand for, brought into the ranges of the hash layer. */
 struct torc_hash_limits torc_settings_hash_limits(const struct torc_settings *settings);
+
+/* Name of a policy that torc_settings_check() lets pass. Static. */
+const char *torc_settings_policy_name(const struct torc_settings *settings);
 
 /* Bytes of address range for the arena: room for maxmemory with the allocator's fragmentation; with
  * maxmemory 0 twice `physical_bytes`, between 1 GiB and the arena's 1 TiB. A multiple of 2 MiB. */

@@ -11,6 +11,7 @@ struct model {
     uint8_t fingerprints[TORC_LINE_SLOTS];
     uint64_t refs[TORC_LINE_SLOTS];
     bool native[TORC_LINE_SLOTS];
+    bool marked[TORC_LINE_SLOTS];
     unsigned count;
 };
 
@@ -41,6 +42,19 @@ static void check_same(const struct torc_line *line, const struct model *model)
     }
 }
 
+/* Every entry has the mark that it had, wherever it is now. */
+static void check_marks(const struct torc_line *line, const struct model *model)
+{
+    ck_assert_uint_eq(line->marks >> TORC_LINE_SLOTS, 0);
+    for (unsigned i = 0; i < model->count; i++) {
+        for (unsigned slot = 0; slot < torc_line_count(line); slot++) {
+            if (torc_line_ref(line, slot) == model->refs[i]) {
+                ck_assert(torc_line_is_marked(line, slot) == model->marked[i]);
+            }
+        }
+    }
+}
+
 static void model_remove(struct model *model, uint64_t ref)
 {
     for (unsigned i = 0; i < model->count; i++) {
@@ -49,6 +63,7 @@ static void model_remove(struct model *model, uint64_t ref)
             model->refs[i] = model->refs[model->count];
             model->native[i] = model->native[model->count];
             model->fingerprints[i] = model->fingerprints[model->count];
+            model->marked[i] = model->marked[model->count];
             return;
         }
     }
@@ -61,7 +76,6 @@ START_TEST(a_line_holds_what_was_put_and_natives_come_first)
     struct torc_line line = {0};
     struct model model = {.count = 0};
     uint64_t next_ref = 1;
-    line.version = 0xabcd;
     for (int step = 0; step < 5000; step++) {
         uint64_t dice = torc_prng_below(&prng, 100);
         unsigned slot = (unsigned)torc_prng_below(&prng, TORC_LINE_SLOTS);
@@ -72,6 +86,7 @@ START_TEST(a_line_holds_what_was_put_and_natives_come_first)
             model.refs[model.count] = ref;
             model.fingerprints[model.count] = fingerprint;
             model.native[model.count] = dice < 30;
+            model.marked[model.count] = false;
             model.count++;
             if (dice < 30) {
                 torc_line_put_native(&line, fingerprint, ref);
@@ -94,8 +109,18 @@ START_TEST(a_line_holds_what_was_put_and_natives_come_first)
             }
             torc_line_drop_natives(&line);
         }
+        for (unsigned i = 0; i < model.count; i++) {
+            if (torc_line_ref(&line, slot) == model.refs[i] && slot < torc_line_count(&line)) {
+                torc_line_mark(&line, 1u << slot);
+                model.marked[i] = true;
+            }
+        }
+        if (dice == 97) {
+            torc_line_clear_marks(&line);
+            memset(model.marked, 0, sizeof model.marked);
+        }
         check_same(&line, &model);
-        ck_assert_uint_eq(line.version, 0xabcd);
+        check_marks(&line, &model);
     }
 }
 END_TEST

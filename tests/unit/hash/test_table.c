@@ -820,8 +820,8 @@ START_TEST(check_finds_what_is_wrong)
     torc_line_set_spilled(line, 3);
     check_fails("spilled kind without a guest");
     *line = kept_line;
-    line->version = 1;
-    check_fails("version is reserved");
+    line->marks = 1u << TORC_LINE_SLOTS;
+    check_fails("marks above the slots are reserved");
     *line = kept_line;
     line->shape = 0x00ff;
     check_fails("shape of a line");

@@ -69,7 +69,8 @@ START_TEST(what_is_not_supported_is_refused_with_a_reason)
 {
     expect_refused("shards", "2", "one poller");
     expect_refused("databases", "16", "database 0 only");
-    expect_refused("maxmemory-policy", "allkeys-lru", "never evicts");
+    expect_refused("maxmemory-policy", "allkeys-lfu", "set noeviction, allkeys-lru or");
+    expect_refused("maxmemory-policy", "volatile-ttl", "volatile-ttl is not supported");
     expect_refused("realtime", "yes", "needs maxmemory");
     expect_refused("poller-cpus", "1-", "list of CPUs");
     expect_refused("ring-slots", "100", "power of two");
