@@ -31,7 +31,7 @@
 #include "core/region.h"
 
 #define TORC_ARENA_MAGIC     0x31616e6572616374ull /* "tcarena1" */
-#define TORC_ARENA_LAYOUT    2u /* changed with every change of a layout inside the arena */
+#define TORC_ARENA_LAYOUT    3u /* changed with every change of a layout inside the arena */
 #define TORC_ARENA_REF_BITS  40u
 #define TORC_ARENA_MAX_BYTES (1ull << TORC_ARENA_REF_BITS)
 #define TORC_ARENA_DATABASES 16u
