@@ -392,7 +392,7 @@ TORC_API int torc_command(struct torc *torc, const struct torc_bytes *words, siz
  *   its outcome is unknown
  */
 
-/* HGET. Its result: TORC_STRING or TORC_NIL. Errors: each submit's. */
+/* HGET. Its result: TORC_STRING or TORC_NIL. Errors: each submit's, without TORC_ENOMEM. */
 TORC_API int torc_submit_hget(struct torc *torc, uint64_t tag, struct torc_bytes key,
                               struct torc_bytes field);
 
