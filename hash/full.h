@@ -17,6 +17,7 @@
 
 #include "core/segment.h"
 #include "hash/compact.h"
+#include "hash/press.h"
 #include "hash/table.h"
 
 /* Segments of its own cost a hash half an open segment on average, 128 KiB; an owner in each record
@@ -61,16 +62,23 @@ int torc_full_create(struct torc_arena *arena, uint64_t *out_root) TORC_MUST_USE
 
 /* Set all pairs (later duplicates win). Returns the number of fields created; -ENOSPC, -ENOMEM:
  * nothing changed. Parts are at most TORC_RECORD_PART_MAX. Values are encoded (hash/codec.h), or
- * kept as they come if `verbatim`; what is stored already stays readable either way. A value that
- * takes as many bytes as the one before is written over it in place. Cost: O(n_pairs + bytes);
- * takes 24 bytes a pair of arena memory for the time of the call when there are more than a few
- * pairs. */
+ * kept as they come if `verbatim`; raw ones are compressed if there is a `press` (else NULL; it
+ * says from which length on), TORC_PRESS_CALL_MAX bytes of them at most. What is stored already
+ * stays readable either way. A value that takes as many bytes as the one before is written over it
+ * in place, if neither is compressed. Cost: O(n_pairs + bytes); takes 24 bytes a pair of arena
+ * memory for the time of the call when there are more than a few pairs. */
 int64_t torc_full_put(struct torc_arena *arena, uint64_t root, const struct torc_pair *pairs,
-                      size_t n_pairs, bool verbatim) TORC_MUST_USE;
+                      size_t n_pairs, bool verbatim, struct torc_press *press) TORC_MUST_USE;
 
-/* True: out_value->text borrows the record or out_value->room; its data is never NULL. O(1). */
+/* In the functions that read, `press` takes the text of compressed values. It may be NULL when no
+ * text is wanted: such a value is then told by its length alone, with data NULL. */
+
+/* True: out_value->text borrows the record, out_value->room or the press, behind the texts that
+ * are there; its data is never NULL if there is a press. O(1), and O(text) for a compressed value.
+ */
 bool torc_full_find(const struct torc_arena *arena, uint64_t root, uint64_t hash,
-                    struct torc_slice field, struct torc_value *out_value) TORC_MUST_USE;
+                    struct torc_slice field, struct torc_press *press,
+                    struct torc_value *out_value) TORC_MUST_USE;
 
 /* 1 removed, 0 was not there. Never fails. O(1). */
 int torc_full_del(struct torc_arena *arena, uint64_t root, uint64_t hash, struct torc_slice field);
@@ -78,14 +86,17 @@ int torc_full_del(struct torc_arena *arena, uint64_t root, uint64_t hash, struct
 /* Fields. O(1). */
 uint64_t torc_full_count(const struct torc_arena *arena, uint64_t root);
 
-/* As torc_table_scan(), with pairs, whose text lives during the visit. */
+/* As torc_table_scan(), with pairs, whose text lives during the visit; the press forgets all other
+ * texts. */
 uint64_t torc_full_scan(const struct torc_arena *arena, uint64_t root, uint64_t cursor,
-                        uint64_t min_homes, void (*visit)(void *arg, const struct torc_pair *pair),
-                        void *arg);
+                        uint64_t min_homes, struct torc_press *press,
+                        void (*visit)(void *arg, const struct torc_pair *pair), void *arg);
 
-/* As torc_table_random(): false if there are no fields. The pair borrows its record or `room`. */
+/* As torc_table_random(): false if there are no fields. The pair borrows its record, `room` or the
+ * press, which forgets all other texts. */
 bool torc_full_random(const struct torc_arena *arena, uint64_t root, uint64_t random_bits,
-                      struct torc_pair_room *room, struct torc_pair *out_pair);
+                      struct torc_press *press, struct torc_pair_room *room,
+                      struct torc_pair *out_pair);
 
 /* Bytes that this hash uses, to the byte: root, index, live and dead records of its own segments,
  * live ones in shared segments, extents with their pages. O(1). */
@@ -114,7 +125,8 @@ bool torc_full_drop_step(struct torc_arena *arena, uint64_t root, unsigned budge
 void torc_full_destroy(struct torc_arena *arena, uint64_t root);
 
 /* Walk all invariants of the hash: root, table, records, segments, counters. 0 or -EBADMSG with
- * *out_why (may be NULL). Reads only, and nothing outside the arena's memory. O(size). */
+ * *out_why (may be NULL); -ENOMEM: no fault, but compressed values were not looked into. Reads
+ * only, and nothing outside the arena's memory. O(size of the text). */
 int torc_full_check(const struct torc_arena *arena, uint64_t root,
                     const char **out_why) TORC_MUST_USE;
 
