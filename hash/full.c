@@ -124,7 +124,7 @@ struct put {
 };
 
 /* How the i-th value is stored, unless it is compressed; `room` as in torc_codec_encode(). */
-static struct torc_part value_of(const struct put *put, size_t i, uint8_t *room)
+static TORC_ALWAYS_INLINE struct torc_part value_of(const struct put *put, size_t i, uint8_t *room)
 {
     struct torc_slice text = put->pairs[i].value;
     return put->verbatim ? torc_part_raw(text) : torc_codec_encode(text, room);
@@ -138,14 +138,17 @@ static bool fits_in_place(const uint8_t *record, const struct torc_part *value)
            value->form != TORC_FORM_COMPRESSED && !torc_record_expires(record);
 }
 
-/* Compress a value, within what one call may; *left: bytes of text that it may still. */
-static void compress(const struct put *put, struct torc_part *value, uint64_t *left)
+/* The value, compressed if it is worth it and within what one call may; *left: bytes of text that
+ * it may still. */
+static TORC_COLD struct torc_part pressed(struct torc_press *press, struct torc_part value,
+                                          uint64_t *left)
 {
-    const uint64_t len = value->bytes.len;
-    if (len >= put->press->min_bytes && len <= *left) {
-        *left -= torc_min_u64(len, TORC_PRESS_TEXT_MAX);
-        (void)torc_press_compress(put->press, value);
+    const uint64_t len = value.bytes.len;
+    if (len >= press->min_bytes && len <= TORC_PRESS_TEXT_MAX && len <= *left) {
+        *left -= len;
+        (void)torc_press_compress(press, &value);
     }
+    return value;
 }
 
 static void prefetch(const struct torc_arena *arena, const struct torc_table *table,
@@ -180,6 +183,9 @@ static int plan(struct torc_arena *arena, struct torc_full *full, const struct p
         struct put_slot *slot = &slots[i];
         uint8_t room[TORC_CODEC_ENCODED_MAX];
         struct torc_part value = value_of(put, i, room);
+        if (TORC_UNLIKELY(put->press != NULL)) {
+            value = pressed(put->press, value, &may_compress);
+        }
         prefetch(arena, &full->table, slots, i);
         uint64_t ref = torc_table_find(arena, &full->table, slot->hash, pairs[i].field);
         if (ref != TORC_REF_NONE) {
@@ -189,14 +195,11 @@ static int plan(struct torc_arena *arena, struct torc_full *full, const struct p
             }
             record[0] |= TORC_RECORD_CLAIMED;
             slot->old_ref = ref;
+            if (fits_in_place(record, &value)) {
+                continue;
+            }
         } else {
             ++n_new;
-        }
-        if (TORC_UNLIKELY(put->press != NULL)) {
-            compress(put, &value, &may_compress);
-        }
-        if (ref != TORC_REF_NONE && fits_in_place(torc_arena_at(arena, ref), &value)) {
-            continue;
         }
         int rc = store(arena, full, pairs[i].field, &value, planned, &slot->new_ref);
         if (rc != 0) {
@@ -321,30 +324,28 @@ int64_t torc_full_put(struct torc_arena *arena, uint64_t root, const struct torc
 
 /* --- read, delete, walk --- */
 
-/* The text of a value: as it is stored, in `room`, or in the press; without one, only its length.
- */
-static inline struct torc_slice text_of(const struct torc_part *value, uint8_t *room,
-                                        struct torc_press *press)
+/* What torc_full_find() leaves in the room of a value that is compressed. */
+struct unread {
+    const uint8_t *bytes;
+    size_t len;
+};
+static_assert(sizeof(struct unread) <= TORC_CODEC_TEXT_MAX, "it fits the room of a value");
+
+void torc_full_leave_unread(struct torc_part value, struct torc_value *out_value)
 {
-    if (TORC_UNLIKELY(value->form == TORC_FORM_COMPRESSED)) {
-        return press != NULL ? torc_press_expand(press, value)
-                             : torc_slice_of(NULL, value->text_len);
-    }
-    return torc_part_text(value, room);
+    const struct unread unread = {.bytes = value.bytes.data, .len = value.bytes.len};
+    memcpy(out_value->room, &unread, sizeof(unread));
+    out_value->text = torc_slice_of(NULL, value.text_len);
 }
 
-bool torc_full_find(const struct torc_arena *arena, uint64_t root, uint64_t hash,
-                    struct torc_slice field, struct torc_press *press, struct torc_value *out_value)
+void torc_full_expand(struct torc_press *press, struct torc_value *value)
 {
-    const struct torc_full *full = torc_full_at(arena, root);
-    uint64_t ref = torc_table_find(arena, &full->table, hash, field);
-    if (ref == TORC_REF_NONE) {
-        return false;
-    }
-    struct torc_part value;
-    (void)torc_record_field(torc_arena_at(arena, ref), &value);
-    out_value->text = text_of(&value, out_value->room, press);
-    return true;
+    struct unread unread;
+    memcpy(&unread, value->room, sizeof(unread));
+    value->text = torc_press_expand(
+        press, (struct torc_part){.form = TORC_FORM_COMPRESSED,
+                                  .text_len = (uint32_t)value->text.len,
+                                  .bytes = torc_slice_of(unread.bytes, unread.len)});
 }
 
 int torc_full_del(struct torc_arena *arena, uint64_t root, uint64_t hash, struct torc_slice field)
@@ -371,10 +372,15 @@ static void pair_at(const struct torc_arena *arena, uint64_t ref, struct torc_pr
 {
     struct torc_part value;
     out_pair->field = torc_record_field(torc_arena_at(arena, ref), &value);
-    if (TORC_UNLIKELY(value.form == TORC_FORM_COMPRESSED) && press != NULL) {
-        torc_press_forget(press);
+    if (TORC_LIKELY(value.form != TORC_FORM_COMPRESSED)) {
+        out_pair->value = torc_part_text(&value, room);
+        return;
     }
-    out_pair->value = text_of(&value, room, press);
+    out_pair->value = torc_slice_of(NULL, value.text_len);
+    if (press != NULL) {
+        torc_press_forget(press);
+        out_pair->value = torc_press_expand(press, value);
+    }
 }
 
 struct pair_visit {

@@ -18,6 +18,7 @@
 #include "core/segment.h"
 #include "hash/compact.h"
 #include "hash/press.h"
+#include "hash/record.h"
 #include "hash/table.h"
 
 /* Segments of its own cost a hash half an open segment on average, 128 KiB; an owner in each record
@@ -57,6 +58,9 @@ static inline struct torc_full *torc_full_at(const struct torc_arena *arena, uin
     return torc_arena_at(arena, root);
 }
 
+/* For torc_full_find(): leaves in *out_value what torc_full_expand() needs. */
+void torc_full_leave_unread(struct torc_part value, struct torc_value *out_value) TORC_COLD;
+
 /* An empty full hash. -ENOSPC, -ENOMEM. */
 int torc_full_create(struct torc_arena *arena, uint64_t *out_root) TORC_MUST_USE;
 
@@ -70,15 +74,33 @@ int torc_full_create(struct torc_arena *arena, uint64_t *out_root) TORC_MUST_USE
 int64_t torc_full_put(struct torc_arena *arena, uint64_t root, const struct torc_pair *pairs,
                       size_t n_pairs, bool verbatim, struct torc_press *press) TORC_MUST_USE;
 
-/* In the functions that read, `press` takes the text of compressed values. It may be NULL when no
- * text is wanted: such a value is then told by its length alone, with data NULL. */
+/* True: out_value->text borrows the record or out_value->room, and its data is not NULL. But of a
+ * value that is kept compressed it has the length alone, with data NULL, until torc_full_expand().
+ * O(1). */
+static inline bool torc_full_find(const struct torc_arena *arena, uint64_t root, uint64_t hash,
+                                  struct torc_slice field,
+                                  struct torc_value *out_value) TORC_MUST_USE;
+static inline bool torc_full_find(const struct torc_arena *arena, uint64_t root, uint64_t hash,
+                                  struct torc_slice field, struct torc_value *out_value)
+{
+    const struct torc_full *full = torc_full_at(arena, root);
+    uint64_t ref = torc_table_find(arena, &full->table, hash, field);
+    if (ref == TORC_REF_NONE) {
+        return false;
+    }
+    struct torc_part value;
+    (void)torc_record_field(torc_arena_at(arena, ref), &value);
+    if (TORC_UNLIKELY(value.form == TORC_FORM_COMPRESSED)) {
+        torc_full_leave_unread(value, out_value);
+        return true;
+    }
+    out_value->text = torc_part_text(&value, out_value->room);
+    return true;
+}
 
-/* True: out_value->text borrows the record, out_value->room or the press, behind the texts that
- * are there; its data is never NULL if there is a press. O(1), and O(text) for a compressed value.
- */
-bool torc_full_find(const struct torc_arena *arena, uint64_t root, uint64_t hash,
-                    struct torc_slice field, struct torc_press *press,
-                    struct torc_value *out_value) TORC_MUST_USE;
+/* Get the text of such a value into the press, behind the texts that are there. `value` is as
+ * torc_full_find() left it, and nothing was changed since. O(text). */
+void torc_full_expand(struct torc_press *press, struct torc_value *value) TORC_COLD;
 
 /* 1 removed, 0 was not there. Never fails. O(1). */
 int torc_full_del(struct torc_arena *arena, uint64_t root, uint64_t hash, struct torc_slice field);
@@ -86,14 +108,15 @@ int torc_full_del(struct torc_arena *arena, uint64_t root, uint64_t hash, struct
 /* Fields. O(1). */
 uint64_t torc_full_count(const struct torc_arena *arena, uint64_t root);
 
-/* As torc_table_scan(), with pairs, whose text lives during the visit; the press forgets all other
- * texts. */
+/* As torc_table_scan(), with pairs, whose text lives during the visit. The press takes values that
+ * are kept compressed and forgets all other texts; if it is NULL, they have their length alone,
+ * with data NULL. */
 uint64_t torc_full_scan(const struct torc_arena *arena, uint64_t root, uint64_t cursor,
                         uint64_t min_homes, struct torc_press *press,
                         void (*visit)(void *arg, const struct torc_pair *pair), void *arg);
 
 /* As torc_table_random(): false if there are no fields. The pair borrows its record, `room` or the
- * press, which forgets all other texts. */
+ * press, which is as in torc_full_scan(). */
 bool torc_full_random(const struct torc_arena *arena, uint64_t root, uint64_t random_bits,
                       struct torc_press *press, struct torc_pair_room *room,
                       struct torc_pair *out_pair);

@@ -58,6 +58,14 @@ static int find_hash(const struct torc_keyspace *keyspace, const struct torc_key
     return out_found->type == TORC_RECORD_STRING ? -EINVAL : 0;
 }
 
+static TORC_COLD int get_compressed(const struct torc_keyspace *keyspace,
+                                    struct torc_value *out_value)
+{
+    torc_press_forget(keyspace->press);
+    torc_full_expand(keyspace->press, out_value);
+    return 1;
+}
+
 int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *key,
                   struct torc_slice field, struct torc_value *out_value)
 {
@@ -76,9 +84,10 @@ int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *k
     if (TORC_LIKELY(type == TORC_RECORD_COMPACT)) {
         return torc_compact_find(payload, hash, field, out_value);
     }
-    torc_press_forget(keyspace->press);
-    return torc_full_find(keyspace->arena, torc_load_u40(payload), hash, field, keyspace->press,
-                          out_value);
+    if (!torc_full_find(keyspace->arena, torc_load_u40(payload), hash, field, out_value)) {
+        return 0;
+    }
+    return TORC_LIKELY(out_value->text.data != NULL) ? 1 : get_compressed(keyspace, out_value);
 }
 
 int torc_hash_value_len(const struct torc_keyspace *keyspace, const struct torc_key *key,
@@ -91,10 +100,10 @@ int torc_hash_value_len(const struct torc_keyspace *keyspace, const struct torc_
         return rc;
     }
     uint64_t hash = torc_hash_slice(keyspace->seed, field);
-    bool there = found.type == TORC_RECORD_COMPACT
-                     ? torc_compact_find(found.payload, hash, field, &value)
-                     : torc_full_find(keyspace->arena, torc_load_u40(found.payload), hash, field,
-                                      NULL, &value);
+    bool there =
+        found.type == TORC_RECORD_COMPACT
+            ? torc_compact_find(found.payload, hash, field, &value)
+            : torc_full_find(keyspace->arena, torc_load_u40(found.payload), hash, field, &value);
     if (there) {
         *out_len = value.text.len;
     }
@@ -123,12 +132,14 @@ static size_t get_many_full(const struct torc_keyspace *keyspace, uint64_t root,
             }
         }
         for (size_t i = 0; i < n; ++i) {
-            if (!torc_full_find(keyspace->arena, root, hashes[i], fields[begin + i], press,
-                                &out_values[begin + i])) {
-                out_values[begin + i].text = torc_slice_of(NULL, 0);
-            }
-            if (TORC_UNLIKELY(torc_press_is_used_up(press))) {
-                return begin + i + 1;
+            struct torc_value *value = &out_values[begin + i];
+            if (!torc_full_find(keyspace->arena, root, hashes[i], fields[begin + i], value)) {
+                value->text = torc_slice_of(NULL, 0);
+            } else if (TORC_UNLIKELY(value->text.data == NULL)) {
+                torc_full_expand(press, value);
+                if (torc_press_is_used_up(press)) {
+                    return begin + i + 1;
+                }
             }
         }
     }

@@ -53,18 +53,18 @@ static size_t expand(const struct torc_part *part, uint8_t *room)
     return made < 0 ? 0 : (size_t)made;
 }
 
-struct torc_slice torc_press_expand(struct torc_press *press, const struct torc_part *part)
+struct torc_slice torc_press_expand(struct torc_press *press, struct torc_part part)
 {
     uint8_t *text = press->room + press->used;
-    assert(!torc_press_is_used_up(press) && part->text_len <= TORC_PRESS_TEXT_MAX);
-    size_t made = expand(part, text);
-    assert(made == part->text_len);
-    if (TORC_UNLIKELY(made != part->text_len)) {
+    assert(!torc_press_is_used_up(press) && part.text_len <= TORC_PRESS_TEXT_MAX);
+    size_t made = expand(&part, text);
+    assert(made == part.text_len);
+    if (TORC_UNLIKELY(made != part.text_len)) {
         /* Our own memory was written over: at least no other value's text is shown. */
-        memset(text, 0, part->text_len);
+        memset(text, 0, part.text_len);
     }
-    press->used += part->text_len;
-    return torc_slice_of(text, part->text_len);
+    press->used += part.text_len;
+    return torc_slice_of(text, part.text_len);
 }
 
 bool torc_press_is_sound(const struct torc_part *part, uint8_t *room)

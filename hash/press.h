@@ -51,7 +51,7 @@ bool torc_press_compress(struct torc_press *press, struct torc_part *part);
 /* Expand a compressed part behind the texts that are there: one more always has room while
  * torc_press_is_used_up() is false. Texts live until torc_press_forget() or
  * torc_press_compress(). O(text). */
-struct torc_slice torc_press_expand(struct torc_press *press, const struct torc_part *part);
+struct torc_slice torc_press_expand(struct torc_press *press, struct torc_part part) TORC_COLD;
 
 /* Forget all texts: the next one goes to the front. */
 static inline void torc_press_forget(struct torc_press *press)

@@ -41,13 +41,18 @@ static size_t value_len_put(uint8_t *p, const struct torc_part *value)
     return size + torc_record_len_put(p + size, value->text_len);
 }
 
-size_t torc_record_compressed_len_get(const uint8_t *p, struct torc_part *out_value)
+size_t torc_record_compressed_span(const uint8_t *p)
+{
+    size_t size = 1 + torc_record_len_span(p[1]);
+    return size + torc_record_len_span(p[size]);
+}
+
+size_t torc_record_compressed_len_get(const uint8_t *p, uint64_t *out_len, uint32_t *out_text_len)
 {
     uint32_t len;
     size_t size = 1 + torc_record_len_get(p + 1, &len);
-    out_value->form = TORC_FORM_COMPRESSED;
-    out_value->bytes.len = len;
-    return size + torc_record_len_get(p + size, &out_value->text_len);
+    *out_len = len;
+    return size + torc_record_len_get(p + size, out_text_len);
 }
 
 void torc_record_write_field(uint8_t *record, uint64_t owner, struct torc_slice field,

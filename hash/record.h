@@ -116,12 +116,11 @@ static inline size_t torc_record_len_get(const uint8_t *p, uint32_t *out_len)
     return 5;
 }
 
-/* Bytes of what stands for the length of a value that is compressed, from its code point on. */
-static inline size_t torc_record_compressed_span(const uint8_t *p)
-{
-    size_t size = 1 + torc_record_len_span(p[1]);
-    return size + torc_record_len_span(p[size]);
-}
+/* The two functions below for a value that is compressed: out of line, so that others do not pay
+ * for it. */
+size_t torc_record_compressed_span(const uint8_t *p) TORC_COLD;
+size_t torc_record_compressed_len_get(const uint8_t *p, uint64_t *out_len,
+                                      uint32_t *out_text_len) TORC_COLD;
 
 /* Bytes of what stands for the length of any value. */
 static inline size_t torc_record_value_len_span(const uint8_t *p)
@@ -138,9 +137,6 @@ static inline uint64_t torc_record_compressed_extra(const struct torc_part *valu
     return value->form == TORC_FORM_COMPRESSED ? 1 + torc_record_len_size(value->text_len) : 0;
 }
 
-/* torc_record_value_len_get() of a value that is compressed. */
-size_t torc_record_compressed_len_get(const uint8_t *p, struct torc_part *out_value);
-
 /* Read the length of a value in a field record: form and number of bytes, and of a compressed one
  * the text's. Returns the bytes read. */
 static inline size_t torc_record_value_len_get(const uint8_t *p, struct torc_part *out_value)
@@ -148,7 +144,13 @@ static inline size_t torc_record_value_len_get(const uint8_t *p, struct torc_par
     uint32_t len;
     if (TORC_UNLIKELY(p[0] >= TORC_RECORD_CODE_FIRST)) {
         if (TORC_UNLIKELY(p[0] == TORC_RECORD_CODE_COMPRESSED)) {
-            return torc_record_compressed_len_get(p, out_value);
+            uint64_t stored;
+            uint32_t text_len;
+            size_t span = torc_record_compressed_len_get(p, &stored, &text_len);
+            out_value->form = TORC_FORM_COMPRESSED;
+            out_value->bytes.len = stored;
+            out_value->text_len = text_len;
+            return span;
         }
         out_value->form = (uint8_t)(p[0] - TORC_RECORD_CODE_FIRST);
         out_value->bytes.len = torc_codec_form_bytes(out_value->form);
@@ -180,7 +182,7 @@ static inline bool torc_record_is_dead(const uint8_t *record)
 }
 
 /* The record's name: key or field. Borrowed from the record. */
-static inline struct torc_slice torc_record_name(const uint8_t *record)
+static TORC_ALWAYS_INLINE struct torc_slice torc_record_name(const uint8_t *record)
 {
     const uint8_t *p = record + 1;
     if (torc_record_is_short(record)) {

@@ -17,7 +17,7 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT TORC_SANITIZE AND NOT TORC_FUZZ)
 endif()
 
 if(TORC_PERF AND NOT TORC_FUZZ)
-  foreach(module arena codec compact table)
+  foreach(module arena codec compact press table)
     add_test(NAME perf_bench_${module} COMMAND bench_${module} --quick)
     set_tests_properties(perf_bench_${module} PROPERTIES LABELS perf TIMEOUT 120)
   endforeach()

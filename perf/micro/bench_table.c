@@ -109,7 +109,7 @@ static void pick_new(void *arg, uint64_t i, unsigned n)
 static bool find(struct state *s, const struct pick *p, struct torc_value *value)
 {
     uint64_t hash = torc_hash_slice(TORC_BENCH_HASH_SEED, p->pair.field);
-    return torc_full_find(s->arena, s->root, hash, p->pair.field, NULL, value);
+    return torc_full_find(s->arena, s->root, hash, p->pair.field, value);
 }
 
 static struct pick *pick_of(struct state *s, uint64_t i, unsigned chunk)

@@ -237,7 +237,7 @@ struct wide {
     struct torc_slice asked[WIDE_ASKED];
     struct torc_value got[WIDE_ASKED];
     size_t n_seen, bytes_seen;
-    int result;
+    int64_t result;
 };
 
 static void *wide_open(const struct torc_instr_case *self)
@@ -294,7 +294,7 @@ static void wide_get_many(void *state, uint64_t i)
 static bool wide_is_right(void *state, uint64_t i)
 {
     struct wide *w = state;
-    bool is_right = w->result == 0;
+    bool is_right = w->result == WIDE_ASKED;
     for (uint64_t j = 0; j < WIDE_ASKED; j++) {
         is_right &= torc_slice_equal(w->got[j].text, w->pairs[wide_pick(i, j)].value);
     }
@@ -411,7 +411,7 @@ static void alone_run(void *state, uint64_t i)
     struct many *m = state;
     struct small *s = &m->small;
     uint64_t hash = torc_hash_slice(HASH_SEED, s->field);
-    s->result = torc_full_find(s->arena, m->root, hash, s->field, NULL, &s->got);
+    s->result = torc_full_find(s->arena, m->root, hash, s->field, &s->got);
 }
 
 static void many_close(void *state)

@@ -16,10 +16,13 @@ def document(number, length):
     """JSON of about `length` bytes."""
     rng = random.Random(number)
     rows = []
-    while len(json.dumps(rows)) < length:
-        rows.append({"id": rng.randrange(10**6), "name": "sensor-%d" % rng.randrange(100),
-                     "unit": "degrees", "value": round(rng.uniform(-50, 50), 2)})
-    return json.dumps(rows).encode()
+    made = 0
+    while made < length:
+        row = {"id": rng.randrange(10**6), "name": "sensor-%d" % rng.randrange(100),
+               "unit": "degrees", "value": round(rng.uniform(-50, 50), 2)}
+        rows.append(json.dumps(row))
+        made += len(rows[-1])
+    return "\n".join(rows).encode()
 
 
 def fill(client):

@@ -53,7 +53,7 @@ static int64_t put(const char *field, struct torc_slice value)
 static bool get(const char *field, struct torc_value *out_value)
 {
     struct torc_slice name = torc_slice_str(field);
-    return torc_full_find(arena, root, hash_of(name), name, NULL, out_value);
+    return torc_full_find(arena, root, hash_of(name), name, out_value);
 }
 
 static int del(const char *field)
@@ -115,7 +115,7 @@ START_TEST(fields_and_values_of_any_length_come_back)
             struct torc_pair pair = {torc_slice_of(field, lens[i]), torc_slice_of(value, lens[k])};
             struct torc_value found;
             ck_assert_int_eq(torc_full_put(arena, root, &pair, 1, false, NULL), k == 0);
-            ck_assert(torc_full_find(arena, root, hash_of(pair.field), pair.field, NULL, &found));
+            ck_assert(torc_full_find(arena, root, hash_of(pair.field), pair.field, &found));
             ck_assert(torc_slice_equal(found.text, pair.value));
             ck_assert_ptr_nonnull(found.text.data);
         }
