@@ -41,12 +41,6 @@ static size_t value_len_put(uint8_t *p, const struct torc_part *value)
     return size + torc_record_len_put(p + size, value->text_len);
 }
 
-size_t torc_record_compressed_span(const uint8_t *p)
-{
-    size_t size = 1 + torc_record_len_span(p[1]);
-    return size + torc_record_len_span(p[size]);
-}
-
 size_t torc_record_compressed_len_get(const uint8_t *p, uint64_t *out_len, uint32_t *out_text_len)
 {
     uint32_t len;

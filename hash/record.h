@@ -116,9 +116,14 @@ static inline size_t torc_record_len_get(const uint8_t *p, uint32_t *out_len)
     return 5;
 }
 
-/* The two functions below for a value that is compressed: out of line, so that others do not pay
- * for it. */
-size_t torc_record_compressed_span(const uint8_t *p) TORC_COLD;
+/* Bytes of what stands for the length of a value that is compressed, from its code point on. */
+static inline size_t torc_record_compressed_span(const uint8_t *p)
+{
+    size_t size = 1 + torc_record_len_span(p[1]);
+    return size + torc_record_len_span(p[size]);
+}
+
+/* Read it. Out of line, so that others do not pay for it. */
 size_t torc_record_compressed_len_get(const uint8_t *p, uint64_t *out_len,
                                       uint32_t *out_text_len) TORC_COLD;
 
@@ -181,8 +186,8 @@ static inline bool torc_record_is_dead(const uint8_t *record)
     return (record[0] & TORC_RECORD_DEAD) != 0 || record[0] == TORC_RECORD_FILLER;
 }
 
-/* The record's name: key or field. Borrowed from the record. */
-static TORC_ALWAYS_INLINE struct torc_slice torc_record_name(const uint8_t *record)
+/* torc_record_name(), inlined in any case: for the comparison of names in a lookup. */
+static TORC_ALWAYS_INLINE struct torc_slice torc_record_name_inline(const uint8_t *record)
 {
     const uint8_t *p = record + 1;
     if (torc_record_is_short(record)) {
@@ -206,6 +211,12 @@ static TORC_ALWAYS_INLINE struct torc_slice torc_record_name(const uint8_t *reco
         p += TORC_RECORD_EXPIRY_BYTES;
     }
     return torc_slice_of(p, name_len);
+}
+
+/* The record's name: key or field. Borrowed from the record. */
+static inline struct torc_slice torc_record_name(const uint8_t *record)
+{
+    return torc_record_name_inline(record);
 }
 
 /* --- key records --- */

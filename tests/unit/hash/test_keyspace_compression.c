@@ -185,7 +185,10 @@ struct walk {
 static void see(void *arg, const struct torc_pair *pair)
 {
     struct walk *walk = arg;
-    unsigned number = (unsigned)atoi((const char *)pair->field.data + 1);
+    unsigned number = 0;
+    for (size_t i = 1; i < pair->field.len; i++) {
+        number = 10 * number + (pair->field.data[i] - (unsigned)'0');
+    }
     walk->n++;
     walk->text_len += pair->value.len;
     if (pair->value.data == NULL) {
