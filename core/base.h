@@ -23,6 +23,11 @@
 #define TORC_LIKELY(x)    __builtin_expect(!!(x), 1)
 #define TORC_UNLIKELY(x)  __builtin_expect(!!(x), 0)
 #define TORC_PREFETCH(p)  __builtin_prefetch(p)
+/* Of which the compiler should not think that it is too long. */
+#define TORC_ALWAYS_INLINE __attribute__((always_inline)) inline
+#define TORC_NOINLINE      __attribute__((noinline))
+/* Out of line, off the paths that are taken often. */
+#define TORC_COLD __attribute__((cold, noinline))
 
 #define TORC_CACHE_LINE_BYTES 64u
 #define TORC_PAGE_BYTES       4096u

@@ -28,6 +28,8 @@ enum torc_form {
     TORC_FORM_UUID = 16,
     TORC_FORM_UUID_BARE = 17,
     TORC_FORM_COUNT = 18,
+    TORC_FORM_COMPRESSED = TORC_FORM_COUNT, /* no form of the codec: hash/press.h makes it, for
+                                               field records of full hashes alone */
     TORC_FORM_RAW = 255,
 };
 
@@ -38,6 +40,7 @@ enum torc_form {
 /* A part as it is kept: a form and its bytes. */
 struct torc_part {
     uint8_t form;            /* enum torc_form (with the width added) */
+    uint32_t text_len;       /* COMPRESSED: bytes of the text; else says nothing */
     struct torc_slice bytes; /* RAW: borrows the text; else points at `room` of the encoder, or at
                                 where the part is stored */
 };
@@ -51,7 +54,10 @@ struct torc_value {
 
 static inline struct torc_part torc_part_raw(struct torc_slice text)
 {
-    return (struct torc_part){.form = TORC_FORM_RAW, .bytes = text};
+    struct torc_part part; /* its text_len says nothing, and setting it would cost everybody */
+    part.form = TORC_FORM_RAW;
+    part.bytes = text;
+    return part;
 }
 
 /* May `text` have a form other than RAW, by its length and first byte? A few instructions; false
@@ -92,7 +98,8 @@ static inline size_t torc_codec_form_bytes(uint8_t form)
  * written to `room` (TORC_CODEC_TEXT_MAX bytes). Returns its length. */
 size_t torc_codec_decode(uint8_t form, const uint8_t *bytes, uint8_t *room);
 
-/* The text of a part: borrows its bytes if it is raw, else `room` (TORC_CODEC_TEXT_MAX bytes). */
+/* The text of a part that is not compressed: borrows its bytes if it is raw, else `room`
+ * (TORC_CODEC_TEXT_MAX bytes). */
 static inline struct torc_slice torc_part_text(const struct torc_part *part, uint8_t *room)
 {
     if (TORC_LIKELY(part->form == TORC_FORM_RAW)) {

@@ -17,10 +17,11 @@ struct content {
     struct torc_pair pairs[DEMOTE_FIELDS_MAX];
     size_t n;
     size_t longest;
-    uint8_t *text; /* copies of what was decoded, to DEMOTE_TEXT_BYTES */
+    uint8_t *text; /* copies of the parts, to DEMOTE_TEXT_BYTES */
     size_t text_bytes;
 };
-/* A decoded value is longer than its record: 36 bytes at most for 16, and 20 for 2. */
+/* A decoded value is longer than its record: 36 bytes at most for 16, and 20 for 2. What was
+ * compressed may be longer than this: such a hash stays as it is. */
 #define DEMOTE_TEXT_BYTES ((size_t)DEMOTE_FIELDS_MAX * TORC_CODEC_TEXT_MAX + DEMOTE_BYTES_MAX)
 
 static struct torc_slice keep(struct content *content, struct torc_slice text)
@@ -45,6 +46,21 @@ static void add_pair(void *arg, const struct torc_pair *pair)
     torc_compact_plan_add(&content->plan, mine->field, mine->value);
 }
 
+static void add_lens(void *arg, const struct torc_pair *pair)
+{
+    *(size_t *)arg += pair->field.len + pair->value.len;
+}
+
+/* Call `visit` for every pair; see torc_full_scan(). */
+static void visit_all(const struct torc_keyspace *keyspace, uint64_t root, struct torc_press *press,
+                      void (*visit)(void *arg, const struct torc_pair *pair), void *arg)
+{
+    uint64_t cursor = 0;
+    do {
+        cursor = torc_full_scan(keyspace->arena, root, cursor, UINT64_MAX, press, visit, arg);
+    } while (cursor != 0);
+}
+
 bool torc_hash_is_small(const struct torc_keyspace *keyspace, uint64_t root)
 {
     const struct torc_full *full = torc_full_at(keyspace->arena, root);
@@ -62,20 +78,22 @@ bool torc_hash_demote(struct torc_keyspace *keyspace, uint64_t ref)
     uint8_t text[DEMOTE_TEXT_BYTES];
     struct content content = {.plan = {.verbatim = keyspace->limits->disable_encoding},
                               .text = text};
-    uint64_t cursor = 0;
+    size_t text_bytes = 0;
     uint64_t new_ref;
     if (!torc_hash_is_small(keyspace, root)) {
         return false;
     }
-    do {
-        cursor = torc_full_scan(arena, root, cursor, UINT64_MAX, add_pair, &content);
-    } while (cursor != 0);
+    visit_all(keyspace, root, NULL, add_lens, &text_bytes);
+    if (text_bytes > DEMOTE_TEXT_BYTES) {
+        return false;
+    }
+    visit_all(keyspace, root, keyspace->press, add_pair, &content);
 
     const struct torc_key key = torc_keyspace_key(keyspace, torc_record_name(record));
     const size_t head = torc_record_key_head_bytes(key.name.len);
     const size_t capacity = torc_compact_plan_need(&content.plan);
     if (content.longest > keyspace->limits->compact_max_value ||
-        torc_record_is_extent(head + capacity) ||
+        torc_record_is_extent(head + capacity) || capacity > torc_full_bytes(arena, root) ||
         torc_record_alloc(arena, shared, head + capacity, &new_ref) != 0) {
         return false;
     }

@@ -82,7 +82,8 @@ static int store(struct torc_arena *arena, struct torc_full *full, struct torc_s
                  const struct torc_part *value, uint64_t planned, uint64_t *out_ref)
 {
     bool own = is_large_with(full, full->record_bytes + planned);
-    uint64_t bytes = torc_record_field_bytes(!own, field.len, value->bytes.len);
+    uint64_t bytes = torc_record_field_bytes(!own, field.len, value->bytes.len) +
+                     torc_record_compressed_extra(value);
     struct torc_stream *stream = own ? &full->stream : torc_stream_shared(arena);
     uint64_t ref;
     int rc = torc_record_alloc(arena, stream, bytes, &ref);
@@ -119,10 +120,11 @@ struct put {
     const struct torc_pair *pairs;
     size_t n_pairs;
     bool verbatim;
+    struct torc_press *press; /* NULL: nothing is compressed */
 };
 
-/* How the i-th value is stored; `room` as in torc_codec_encode(). */
-static struct torc_part value_of(const struct put *put, size_t i, uint8_t *room)
+/* How the i-th value is stored, unless it is compressed; `room` as in torc_codec_encode(). */
+static TORC_ALWAYS_INLINE struct torc_part value_of(const struct put *put, size_t i, uint8_t *room)
 {
     struct torc_slice text = put->pairs[i].value;
     return put->verbatim ? torc_part_raw(text) : torc_codec_encode(text, room);
@@ -132,7 +134,21 @@ static bool fits_in_place(const uint8_t *record, const struct torc_part *value)
 {
     struct torc_part old;
     (void)torc_record_field(record, &old);
-    return old.bytes.len == value->bytes.len && !torc_record_expires(record);
+    return old.bytes.len == value->bytes.len && old.form != TORC_FORM_COMPRESSED &&
+           value->form != TORC_FORM_COMPRESSED && !torc_record_expires(record);
+}
+
+/* The value, compressed if it is worth it and within what one call may; *left: bytes of text that
+ * it may still. */
+static TORC_COLD struct torc_part pressed(struct torc_press *press, struct torc_part value,
+                                          uint64_t *left)
+{
+    const uint64_t len = value.bytes.len;
+    if (len >= press->min_bytes && len <= TORC_PRESS_TEXT_MAX && len <= *left) {
+        *left -= len;
+        (void)torc_press_compress(press, &value);
+    }
+    return value;
 }
 
 static void prefetch(const struct torc_arena *arena, const struct torc_table *table,
@@ -159,13 +175,17 @@ static int plan(struct torc_arena *arena, struct torc_full *full, const struct p
     uint64_t seed = torc_arena_seed(arena);
     uint64_t planned = 0;
     uint64_t n_new = 0;
+    uint64_t may_compress = TORC_PRESS_CALL_MAX;
     for (size_t i = 0; i < n_pairs; ++i) {
         slots[i].hash = torc_hash_slice(seed, pairs[i].field);
     }
     for (size_t i = n_pairs; i-- > 0;) {
         struct put_slot *slot = &slots[i];
         uint8_t room[TORC_CODEC_ENCODED_MAX];
-        const struct torc_part value = value_of(put, i, room);
+        struct torc_part value = value_of(put, i, room);
+        if (TORC_UNLIKELY(put->press != NULL)) {
+            value = pressed(put->press, value, &may_compress);
+        }
         prefetch(arena, &full->table, slots, i);
         uint64_t ref = torc_table_find(arena, &full->table, slot->hash, pairs[i].field);
         if (ref != TORC_REF_NONE) {
@@ -275,10 +295,11 @@ static int64_t put_planned(struct torc_arena *arena, struct torc_full *full, con
 }
 
 int64_t torc_full_put(struct torc_arena *arena, uint64_t root, const struct torc_pair *pairs,
-                      size_t n_pairs, bool verbatim)
+                      size_t n_pairs, bool verbatim, struct torc_press *press)
 {
     struct torc_full *full = torc_full_at(arena, root);
-    const struct put put = {.pairs = pairs, .n_pairs = n_pairs, .verbatim = verbatim};
+    const struct put put = {
+        .pairs = pairs, .n_pairs = n_pairs, .verbatim = verbatim, .press = press};
     struct put_slot few[FEW_PAIRS];
     if (n_pairs <= FEW_PAIRS) {
         memset(few, 0, n_pairs * sizeof(*few));
@@ -303,18 +324,28 @@ int64_t torc_full_put(struct torc_arena *arena, uint64_t root, const struct torc
 
 /* --- read, delete, walk --- */
 
-bool torc_full_find(const struct torc_arena *arena, uint64_t root, uint64_t hash,
-                    struct torc_slice field, struct torc_value *out_value)
+/* What torc_full_find() leaves in the room of a value that is compressed. */
+struct unread {
+    const uint8_t *bytes;
+    size_t len;
+};
+static_assert(sizeof(struct unread) <= TORC_CODEC_TEXT_MAX, "it fits the room of a value");
+
+void torc_full_leave_unread(struct torc_part value, struct torc_value *out_value)
 {
-    const struct torc_full *full = torc_full_at(arena, root);
-    uint64_t ref = torc_table_find(arena, &full->table, hash, field);
-    if (ref == TORC_REF_NONE) {
-        return false;
-    }
-    struct torc_part value;
-    (void)torc_record_field(torc_arena_at(arena, ref), &value);
-    out_value->text = torc_part_text(&value, out_value->room);
-    return true;
+    const struct unread unread = {.bytes = value.bytes.data, .len = value.bytes.len};
+    memcpy(out_value->room, &unread, sizeof(unread));
+    out_value->text = torc_slice_of(NULL, value.text_len);
+}
+
+void torc_full_expand(struct torc_press *press, struct torc_value *value)
+{
+    struct unread unread;
+    memcpy(&unread, value->room, sizeof(unread));
+    value->text = torc_press_expand(
+        press, (struct torc_part){.form = TORC_FORM_COMPRESSED,
+                                  .text_len = (uint32_t)value->text.len,
+                                  .bytes = torc_slice_of(unread.bytes, unread.len)});
 }
 
 int torc_full_del(struct torc_arena *arena, uint64_t root, uint64_t hash, struct torc_slice field)
@@ -334,17 +365,27 @@ uint64_t torc_full_count(const struct torc_arena *arena, uint64_t root)
     return torc_full_at(arena, root)->table.count;
 }
 
-/* The pair of a record; `room` (TORC_CODEC_TEXT_MAX bytes) takes a value that has to be decoded. */
-static void pair_at(const struct torc_arena *arena, uint64_t ref, uint8_t *room,
-                    struct torc_pair *out_pair)
+/* The pair of a record; `room` (TORC_CODEC_TEXT_MAX bytes) takes a value that has to be decoded,
+ * the front of the press one that has to be expanded. */
+static void pair_at(const struct torc_arena *arena, uint64_t ref, struct torc_press *press,
+                    uint8_t *room, struct torc_pair *out_pair)
 {
     struct torc_part value;
     out_pair->field = torc_record_field(torc_arena_at(arena, ref), &value);
-    out_pair->value = torc_part_text(&value, room);
+    if (TORC_LIKELY(value.form != TORC_FORM_COMPRESSED)) {
+        out_pair->value = torc_part_text(&value, room);
+        return;
+    }
+    out_pair->value = torc_slice_of(NULL, value.text_len);
+    if (press != NULL) {
+        torc_press_forget(press);
+        out_pair->value = torc_press_expand(press, value);
+    }
 }
 
 struct pair_visit {
     const struct torc_arena *arena;
+    struct torc_press *press;
     void (*visit)(void *arg, const struct torc_pair *pair);
     void *arg;
 };
@@ -354,27 +395,28 @@ static void visit_pair(void *arg, uint64_t ref)
     const struct pair_visit *v = arg;
     struct torc_pair pair;
     uint8_t room[TORC_CODEC_TEXT_MAX];
-    pair_at(v->arena, ref, room, &pair);
+    pair_at(v->arena, ref, v->press, room, &pair);
     v->visit(v->arg, &pair);
 }
 
 uint64_t torc_full_scan(const struct torc_arena *arena, uint64_t root, uint64_t cursor,
-                        uint64_t min_homes, void (*visit)(void *arg, const struct torc_pair *pair),
-                        void *arg)
+                        uint64_t min_homes, struct torc_press *press,
+                        void (*visit)(void *arg, const struct torc_pair *pair), void *arg)
 {
-    struct pair_visit v = {.arena = arena, .visit = visit, .arg = arg};
+    struct pair_visit v = {.arena = arena, .press = press, .visit = visit, .arg = arg};
     return torc_table_scan(arena, &torc_full_at(arena, root)->table, cursor, min_homes, visit_pair,
                            &v);
 }
 
 bool torc_full_random(const struct torc_arena *arena, uint64_t root, uint64_t random_bits,
-                      struct torc_pair_room *room, struct torc_pair *out_pair)
+                      struct torc_press *press, struct torc_pair_room *room,
+                      struct torc_pair *out_pair)
 {
     uint64_t ref = torc_table_random(arena, &torc_full_at(arena, root)->table, random_bits);
     if (ref == TORC_REF_NONE) {
         return false;
     }
-    pair_at(arena, ref, room->value, out_pair);
+    pair_at(arena, ref, press, room->value, out_pair);
     return true;
 }
 

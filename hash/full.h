@@ -17,6 +17,8 @@
 
 #include "core/segment.h"
 #include "hash/compact.h"
+#include "hash/press.h"
+#include "hash/record.h"
 #include "hash/table.h"
 
 /* Segments of its own cost a hash half an open segment on average, 128 KiB; an owner in each record
@@ -56,21 +58,49 @@ static inline struct torc_full *torc_full_at(const struct torc_arena *arena, uin
     return torc_arena_at(arena, root);
 }
 
+/* For torc_full_find(): leaves in *out_value what torc_full_expand() needs. */
+void torc_full_leave_unread(struct torc_part value, struct torc_value *out_value) TORC_COLD;
+
 /* An empty full hash. -ENOSPC, -ENOMEM. */
 int torc_full_create(struct torc_arena *arena, uint64_t *out_root) TORC_MUST_USE;
 
 /* Set all pairs (later duplicates win). Returns the number of fields created; -ENOSPC, -ENOMEM:
  * nothing changed. Parts are at most TORC_RECORD_PART_MAX. Values are encoded (hash/codec.h), or
- * kept as they come if `verbatim`; what is stored already stays readable either way. A value that
- * takes as many bytes as the one before is written over it in place. Cost: O(n_pairs + bytes);
- * takes 24 bytes a pair of arena memory for the time of the call when there are more than a few
- * pairs. */
+ * kept as they come if `verbatim`; raw ones are compressed if there is a `press` (else NULL; it
+ * says from which length on), TORC_PRESS_CALL_MAX bytes of them at most. What is stored already
+ * stays readable either way. A value that takes as many bytes as the one before is written over it
+ * in place, if neither is compressed. Cost: O(n_pairs + bytes); takes 24 bytes a pair of arena
+ * memory for the time of the call when there are more than a few pairs. */
 int64_t torc_full_put(struct torc_arena *arena, uint64_t root, const struct torc_pair *pairs,
-                      size_t n_pairs, bool verbatim) TORC_MUST_USE;
+                      size_t n_pairs, bool verbatim, struct torc_press *press) TORC_MUST_USE;
 
-/* True: out_value->text borrows the record or out_value->room; its data is never NULL. O(1). */
-bool torc_full_find(const struct torc_arena *arena, uint64_t root, uint64_t hash,
-                    struct torc_slice field, struct torc_value *out_value) TORC_MUST_USE;
+/* True: out_value->text borrows the record or out_value->room, and its data is not NULL. But of a
+ * value that is kept compressed it has the length alone, with data NULL, until torc_full_expand().
+ * O(1). */
+static inline bool torc_full_find(const struct torc_arena *arena, uint64_t root, uint64_t hash,
+                                  struct torc_slice field,
+                                  struct torc_value *out_value) TORC_MUST_USE;
+static inline bool torc_full_find(const struct torc_arena *arena, uint64_t root, uint64_t hash,
+                                  struct torc_slice field, struct torc_value *out_value)
+{
+    const struct torc_full *full = torc_full_at(arena, root);
+    uint64_t ref = torc_table_find(arena, &full->table, hash, field);
+    if (ref == TORC_REF_NONE) {
+        return false;
+    }
+    struct torc_part value;
+    (void)torc_record_field(torc_arena_at(arena, ref), &value);
+    if (TORC_UNLIKELY(value.form == TORC_FORM_COMPRESSED)) {
+        torc_full_leave_unread(value, out_value);
+        return true;
+    }
+    out_value->text = torc_part_text(&value, out_value->room);
+    return true;
+}
+
+/* Get the text of such a value into the press, behind the texts that are there. `value` is as
+ * torc_full_find() left it, and nothing was changed since. O(text). */
+void torc_full_expand(struct torc_press *press, struct torc_value *value) TORC_COLD;
 
 /* 1 removed, 0 was not there. Never fails. O(1). */
 int torc_full_del(struct torc_arena *arena, uint64_t root, uint64_t hash, struct torc_slice field);
@@ -78,14 +108,18 @@ int torc_full_del(struct torc_arena *arena, uint64_t root, uint64_t hash, struct
 /* Fields. O(1). */
 uint64_t torc_full_count(const struct torc_arena *arena, uint64_t root);
 
-/* As torc_table_scan(), with pairs, whose text lives during the visit. */
+/* As torc_table_scan(), with pairs, whose text lives during the visit. The press takes values that
+ * are kept compressed and forgets all other texts; if it is NULL, they have their length alone,
+ * with data NULL. */
 uint64_t torc_full_scan(const struct torc_arena *arena, uint64_t root, uint64_t cursor,
-                        uint64_t min_homes, void (*visit)(void *arg, const struct torc_pair *pair),
-                        void *arg);
+                        uint64_t min_homes, struct torc_press *press,
+                        void (*visit)(void *arg, const struct torc_pair *pair), void *arg);
 
-/* As torc_table_random(): false if there are no fields. The pair borrows its record or `room`. */
+/* As torc_table_random(): false if there are no fields. The pair borrows its record, `room` or the
+ * press, which is as in torc_full_scan(). */
 bool torc_full_random(const struct torc_arena *arena, uint64_t root, uint64_t random_bits,
-                      struct torc_pair_room *room, struct torc_pair *out_pair);
+                      struct torc_press *press, struct torc_pair_room *room,
+                      struct torc_pair *out_pair);
 
 /* Bytes that this hash uses, to the byte: root, index, live and dead records of its own segments,
  * live ones in shared segments, extents with their pages. O(1). */
@@ -114,7 +148,8 @@ bool torc_full_drop_step(struct torc_arena *arena, uint64_t root, unsigned budge
 void torc_full_destroy(struct torc_arena *arena, uint64_t root);
 
 /* Walk all invariants of the hash: root, table, records, segments, counters. 0 or -EBADMSG with
- * *out_why (may be NULL). Reads only, and nothing outside the arena's memory. O(size). */
+ * *out_why (may be NULL); -ENOMEM: no fault, but compressed values were not looked into. Reads
+ * only, and nothing outside the arena's memory. O(size of the text). */
 int torc_full_check(const struct torc_arena *arena, uint64_t root,
                     const char **out_why) TORC_MUST_USE;
 

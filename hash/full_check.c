@@ -4,6 +4,8 @@
  */
 #include "hash/full.h"
 
+#include <stdlib.h>
+
 #include "core/hashing.h"
 #include "hash/inspect_private.h"
 
@@ -15,8 +17,32 @@ struct tally {
     uint64_t own_bytes;
     uint64_t shared_bytes;
     uint64_t extent_extra;
+    uint8_t *text; /* where compressed values are expanded; NULL until there is one */
+    bool no_memory;
     const char *fault;
 };
+
+/* A fault of how a value is kept. */
+static const char *value_fault(struct tally *tally, const struct torc_record_view *view)
+{
+    if (view->form == TORC_FORM_RAW) {
+        return NULL;
+    }
+    if (view->form != TORC_FORM_COMPRESSED) {
+        return torc_codec_is_canonical(view->form, view->payload.data)
+                   ? NULL
+                   : "full: a value is encoded as the codec would not";
+    }
+    if (tally->text == NULL && !tally->no_memory) {
+        tally->text = malloc(TORC_PRESS_TEXT_MAX);
+        tally->no_memory = tally->text == NULL;
+    }
+    const struct torc_part part = {
+        .form = view->form, .text_len = view->text_len, .bytes = view->payload};
+    return tally->no_memory || torc_press_is_sound(&part, tally->text)
+               ? NULL
+               : "full: a compressed value does not expand to its length";
+}
 
 static const char *entry_fault(struct tally *tally, uint64_t ref)
 {
@@ -33,8 +59,9 @@ static const char *entry_fault(struct tally *tally, uint64_t ref)
     if (view.claimed && torc_arena_in_flight(tally->arena) == 0) {
         return "full: a record is still claimed";
     }
-    if (view.form != TORC_FORM_RAW && !torc_codec_is_canonical(view.form, view.payload.data)) {
-        return "full: a value is encoded as the codec would not";
+    fault = value_fault(tally, &view);
+    if (fault != NULL) {
+        return fault;
     }
     ++tally->n_entries;
     if (own) {
@@ -110,6 +137,7 @@ int torc_full_check(const struct torc_arena *arena, uint64_t root, const char **
     }
     struct tally tally = {.arena = arena, .root = root};
     (void)torc_table_scan(arena, &full->table, 0, UINT64_MAX, visit_entry, &tally);
+    free(tally.text);
     fault = tally.fault;
     if (fault == NULL) {
         fault = torc_inspect_stream(arena, &full->stream, visit_own, &tally);
@@ -124,6 +152,12 @@ int torc_full_check(const struct torc_arena *arena, uint64_t root, const char **
     if (fault == NULL && full->state == TORC_FULL_LIVE &&
         tally.extent_extra != full->extent_extra) {
         fault = "full: pages of its extents";
+    }
+    if (fault == NULL && tally.no_memory) {
+        if (out_why != NULL) {
+            *out_why = "full: no memory to look into compressed values";
+        }
+        return -ENOMEM;
     }
     return torc_inspect_result(fault, out_why);
 }

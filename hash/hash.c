@@ -58,6 +58,14 @@ static int find_hash(const struct torc_keyspace *keyspace, const struct torc_key
     return out_found->type == TORC_RECORD_STRING ? -EINVAL : 0;
 }
 
+static TORC_COLD int get_compressed(const struct torc_keyspace *keyspace,
+                                    struct torc_value *out_value)
+{
+    torc_press_forget(keyspace->press);
+    torc_full_expand(keyspace->press, out_value);
+    return 1;
+}
+
 int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *key,
                   struct torc_slice field, struct torc_value *out_value)
 {
@@ -76,15 +84,41 @@ int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *k
     if (TORC_LIKELY(type == TORC_RECORD_COMPACT)) {
         return torc_compact_find(payload, hash, field, out_value);
     }
-    return torc_full_find(keyspace->arena, torc_load_u40(payload), hash, field, out_value);
+    if (!torc_full_find(keyspace->arena, torc_load_u40(payload), hash, field, out_value)) {
+        return 0;
+    }
+    return TORC_LIKELY(out_value->text.data != NULL) ? 1 : get_compressed(keyspace, out_value);
 }
 
-static void get_many_full(const struct torc_keyspace *keyspace, uint64_t root,
-                          const struct torc_slice *fields, size_t n_fields,
-                          struct torc_value *out_values)
+int torc_hash_value_len(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                        struct torc_slice field, size_t *out_len)
 {
+    struct found found;
+    struct torc_value value;
+    int rc = find_hash(keyspace, key, &found);
+    if (rc != 0 || found.type == TORC_RECORD_FILLER) {
+        return rc;
+    }
+    uint64_t hash = torc_hash_slice(keyspace->seed, field);
+    bool there =
+        found.type == TORC_RECORD_COMPACT
+            ? torc_compact_find(found.payload, hash, field, &value)
+            : torc_full_find(keyspace->arena, torc_load_u40(found.payload), hash, field, &value);
+    if (there) {
+        *out_len = value.text.len;
+    }
+    return there;
+}
+
+/* Returns for how many of the fields there was room, see torc_hash_get_many(). */
+static size_t get_many_full(const struct torc_keyspace *keyspace, uint64_t root,
+                            const struct torc_slice *fields, size_t n_fields,
+                            struct torc_value *out_values)
+{
+    struct torc_press *press = keyspace->press;
     const struct torc_table *table = &torc_full_at(keyspace->arena, root)->table;
     uint64_t hashes[LOOKUP_BATCH];
+    torc_press_forget(press);
     for (size_t begin = 0; begin < n_fields; begin += LOOKUP_BATCH) {
         size_t n = torc_min_u64(n_fields - begin, LOOKUP_BATCH);
         for (size_t i = 0; i < n; ++i) {
@@ -98,12 +132,18 @@ static void get_many_full(const struct torc_keyspace *keyspace, uint64_t root,
             }
         }
         for (size_t i = 0; i < n; ++i) {
-            if (!torc_full_find(keyspace->arena, root, hashes[i], fields[begin + i],
-                                &out_values[begin + i])) {
-                out_values[begin + i].text = torc_slice_of(NULL, 0);
+            struct torc_value *value = &out_values[begin + i];
+            if (!torc_full_find(keyspace->arena, root, hashes[i], fields[begin + i], value)) {
+                value->text = torc_slice_of(NULL, 0);
+            } else if (TORC_UNLIKELY(value->text.data == NULL)) {
+                torc_full_expand(press, value);
+                if (torc_press_is_used_up(press)) {
+                    return begin + i + 1;
+                }
             }
         }
     }
+    return n_fields;
 }
 
 /* Fields are all over a block: when many are asked for, all of it is fetched while their names are
@@ -134,9 +174,9 @@ static void get_many_compact(const struct torc_keyspace *keyspace, const uint8_t
     }
 }
 
-int torc_hash_get_many(const struct torc_keyspace *keyspace, const struct torc_key *key,
-                       const struct torc_slice *fields, size_t n_fields,
-                       struct torc_value *out_values)
+int64_t torc_hash_get_many(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                           const struct torc_slice *fields, size_t n_fields,
+                           struct torc_value *out_values)
 {
     struct found found;
     int rc = find_hash(keyspace, key, &found);
@@ -144,17 +184,17 @@ int torc_hash_get_many(const struct torc_keyspace *keyspace, const struct torc_k
         return rc;
     }
     if (found.type == TORC_RECORD_FULL) {
-        get_many_full(keyspace, torc_load_u40(found.payload), fields, n_fields, out_values);
-        return 0;
+        return (int64_t)get_many_full(keyspace, torc_load_u40(found.payload), fields, n_fields,
+                                      out_values);
     }
     if (found.type == TORC_RECORD_COMPACT) {
         get_many_compact(keyspace, found.payload, fields, n_fields, out_values);
-        return 0;
+        return (int64_t)n_fields;
     }
     for (size_t i = 0; i < n_fields; ++i) {
         out_values[i].text = torc_slice_of(NULL, 0);
     }
-    return 0;
+    return (int64_t)n_fields;
 }
 
 int64_t torc_hash_len(const struct torc_keyspace *keyspace, const struct torc_key *key)
@@ -180,12 +220,19 @@ static void each_compact(const uint8_t *block,
     }
 }
 
+/* The press for what a walk shows, if it needs one. */
+static struct torc_press *press_for(const struct torc_keyspace *keyspace, enum torc_parts parts)
+{
+    return parts == TORC_PAIRS ? keyspace->press : NULL;
+}
+
 int torc_hash_each(const struct torc_keyspace *keyspace, const struct torc_key *key,
-                   void (*visit)(void *arg, const struct torc_pair *pair), void *arg)
+                   enum torc_parts parts, void (*visit)(void *arg, const struct torc_pair *pair),
+                   void *arg)
 {
     uint64_t cursor = 0;
     do {
-        int rc = torc_hash_scan(keyspace, key, cursor, UINT64_MAX, visit, arg, &cursor);
+        int rc = torc_hash_scan(keyspace, key, cursor, UINT64_MAX, parts, visit, arg, &cursor);
         if (rc != 0) {
             return rc;
         }
@@ -194,7 +241,7 @@ int torc_hash_each(const struct torc_keyspace *keyspace, const struct torc_key *
 }
 
 int torc_hash_scan(const struct torc_keyspace *keyspace, const struct torc_key *key,
-                   uint64_t cursor, uint64_t min_homes,
+                   uint64_t cursor, uint64_t min_homes, enum torc_parts parts,
                    void (*visit)(void *arg, const struct torc_pair *pair), void *arg,
                    uint64_t *out_cursor)
 {
@@ -208,14 +255,15 @@ int torc_hash_scan(const struct torc_keyspace *keyspace, const struct torc_key *
         each_compact(found.payload, visit, arg);
     } else if (found.type == TORC_RECORD_FULL) {
         next = torc_full_scan(keyspace->arena, torc_load_u40(found.payload), cursor, min_homes,
-                              visit, arg);
+                              press_for(keyspace, parts), visit, arg);
     }
     *out_cursor = next;
     return 0;
 }
 
 int torc_hash_random(const struct torc_keyspace *keyspace, const struct torc_key *key,
-                     uint64_t random_bits, struct torc_pair_room *room, struct torc_pair *out_pair)
+                     uint64_t random_bits, enum torc_parts parts, struct torc_pair_room *room,
+                     struct torc_pair *out_pair)
 {
     struct found found;
     int rc = find_hash(keyspace, key, &found);
@@ -223,8 +271,8 @@ int torc_hash_random(const struct torc_keyspace *keyspace, const struct torc_key
         return rc;
     }
     if (found.type == TORC_RECORD_FULL) {
-        return torc_full_random(keyspace->arena, torc_load_u40(found.payload), random_bits, room,
-                                out_pair);
+        return torc_full_random(keyspace->arena, torc_load_u40(found.payload), random_bits,
+                                press_for(keyspace, parts), room, out_pair);
     }
     torc_compact_at(found.payload, torc_mul_high(random_bits, torc_compact_count(found.payload)),
                     room, out_pair);
@@ -283,6 +331,18 @@ struct put {
     bool may_be_compact;
 };
 
+static int64_t full_put(struct torc_keyspace *keyspace, uint64_t root,
+                        const struct torc_pair *pairs, size_t n_pairs)
+{
+    const struct torc_hash_limits *limits = keyspace->limits;
+    struct torc_press *press = NULL;
+    if (TORC_UNLIKELY(limits->compress_min_bytes != 0) && !limits->disable_encoding) {
+        press = keyspace->press;
+        press->min_bytes = limits->compress_min_bytes;
+    }
+    return torc_full_put(keyspace->arena, root, pairs, n_pairs, limits->disable_encoding, press);
+}
+
 /* Copy the fields of a compact block into a new full hash. */
 static int copy_to_full(const struct put *put, uint64_t root, const uint8_t *block)
 {
@@ -295,8 +355,7 @@ static int copy_to_full(const struct put *put, uint64_t root, const uint8_t *blo
         more = torc_compact_next(block, &position, &rooms[n], &pairs[n]);
         n += more;
         if (n == LOOKUP_BATCH || (!more && n > 0)) {
-            int64_t created = torc_full_put(put->keyspace->arena, root, pairs, n,
-                                            put->keyspace->limits->disable_encoding);
+            int64_t created = full_put(put->keyspace, root, pairs, n);
             if (created < 0) {
                 return (int)created;
             }
@@ -323,8 +382,7 @@ static int64_t build_full(const struct put *put, const uint8_t *block, uint64_t 
         created = copy_to_full(put, root, block);
     }
     if (created == 0) {
-        created = torc_full_put(arena, root, put->pairs, put->n_pairs,
-                                put->keyspace->limits->disable_encoding);
+        created = full_put(put->keyspace, root, put->pairs, put->n_pairs);
     }
     if (created < 0) {
         torc_full_destroy(arena, root);
@@ -586,8 +644,7 @@ static int64_t put_full(const struct put *put, uint64_t ref)
     struct torc_keyspace *keyspace = put->keyspace;
     uint64_t root =
         torc_load_u40(torc_keyspace_payload(record_at(keyspace, ref), put->key->name.len));
-    int64_t created = torc_full_put(keyspace->arena, root, put->pairs, put->n_pairs,
-                                    keyspace->limits->disable_encoding);
+    int64_t created = full_put(keyspace, root, put->pairs, put->n_pairs);
     if (created >= 0) {
         torc_keyspace_note_full(keyspace, root);
     }
@@ -604,8 +661,7 @@ static int64_t put_at_once_full(struct torc_keyspace *keyspace, const struct tor
         return -EMSGSIZE;
     }
     torc_keyspace_begin(keyspace, TORC_OPERATION_PUT, key->hash);
-    int64_t created =
-        torc_full_put(keyspace->arena, root, pair, 1, keyspace->limits->disable_encoding);
+    int64_t created = full_put(keyspace, root, pair, 1);
     if (created >= 0) {
         torc_keyspace_note_full(keyspace, root);
     }
@@ -687,8 +743,8 @@ int64_t torc_hash_put(struct torc_keyspace *keyspace, const struct torc_key *key
 int torc_hash_put_absent(struct torc_keyspace *keyspace, const struct torc_key *key,
                          const struct torc_pair *pair)
 {
-    struct torc_value value;
-    int rc = torc_hash_get(keyspace, key, pair->field, &value);
+    size_t len;
+    int rc = torc_hash_value_len(keyspace, key, pair->field, &len);
     if (rc != 0) {
         return rc == 1 ? 0 : rc;
     }

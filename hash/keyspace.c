@@ -52,12 +52,12 @@ int torc_keyspace_open(struct torc_arena *arena, unsigned index,
         return -EINVAL;
     }
     struct torc_keyspace *keyspace = malloc(sizeof(*keyspace));
-    if (keyspace == NULL) {
-        return -ENOMEM;
-    }
+    struct torc_press *press = torc_press_create();
     uint64_t ref = torc_arena_root(arena, index);
     int rc = 0;
-    if (ref == TORC_REF_NONE) {
+    if (keyspace == NULL || press == NULL) {
+        rc = -ENOMEM;
+    } else if (ref == TORC_REF_NONE) {
         rc = alloc_root(arena, &ref);
         if (rc == 0) {
             torc_arena_set_root(arena, index, ref);
@@ -66,10 +66,12 @@ int torc_keyspace_open(struct torc_arena *arena, unsigned index,
         rc = -EBADMSG;
     }
     if (rc != 0) {
+        torc_press_destroy(press);
         free(keyspace);
         return rc;
     }
     keyspace->arena = arena;
+    keyspace->press = press;
     keyspace->root = torc_keyspace_root_at(arena, ref);
     keyspace->limits = limits;
     keyspace->seed = torc_arena_seed(arena);
@@ -80,6 +82,9 @@ int torc_keyspace_open(struct torc_arena *arena, unsigned index,
 
 void torc_keyspace_close(struct torc_keyspace *keyspace)
 {
+    if (keyspace != NULL) {
+        torc_press_destroy(keyspace->press);
+    }
     free(keyspace);
 }
 

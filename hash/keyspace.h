@@ -4,14 +4,16 @@
  * full hash) and holds the rules that users see: a hash without fields does not exist; a refused
  * command leaves nothing behind.
  *
- * Everything is in the arena; this handle is a few words that can be made again from it (and 64 KiB
- * of scratch memory). No clock, no threads, no globals: the hash seed comes from the arena, limits
- * from `struct torc_hash_limits`.
+ * Everything is in the arena; this handle is a few words that can be made again from it (and
+ * scratch memory: 64 KiB, and 2 MiB that stay untouched as long as no value is compressed). No
+ * clock, no threads, no globals: the hash seed comes from the arena, limits from `struct
+ * torc_hash_limits`.
  *
  * Thread: the arena's owner. Borrowed slices die at the next mutation of the arena, and every
- * maintenance step is one. Names and values passed to a function that changes something must not
- * lie in the arena. Costs are those of the table and the representation: O(1) for a key or field,
- * O(bytes moved) for what is written, unless a function says otherwise.
+ * maintenance step is one. The text of a value that was kept compressed lies in the handle and dies
+ * at the next call for a value of any hash. Names and values passed to a function that changes
+ * something must not be borrowed. Costs are those of the table and the representation: O(1) for a
+ * key or field, O(bytes moved) for what is written, unless a function says otherwise.
  */
 #ifndef TORC_HASH_KEYSPACE_H
 #define TORC_HASH_KEYSPACE_H
@@ -38,6 +40,10 @@ struct torc_hash_limits {
     bool
         disable_encoding; /* disable-encoding: store text as it comes from now on. A compact hash
                              that is there goes on as it was made; what is encoded stays readable */
+    uint32_t compress_min_bytes; /* value-compression-min-bytes: a value of a full hash that is put
+                                    from now on is compressed (hash/press.h) from this length on,
+                                    if that makes it shorter by an eighth; at least 64, 0 = none.
+                                    Not with disable_encoding. What is compressed stays readable */
 };
 #define TORC_HASH_LIMITS_DEFAULT                                                                   \
     {                                                                                              \
@@ -103,31 +109,43 @@ int64_t torc_hash_put(struct torc_keyspace *keyspace, const struct torc_key *key
 /* Set `pair` if its field is absent: 1, or 0 when it is there. Errors as torc_hash_put(). */
 int torc_hash_put_absent(struct torc_keyspace *keyspace, const struct torc_key *key,
                          const struct torc_pair *pair) TORC_MUST_USE;
-/* 1 and *out_value, or 0. Its text borrows the arena or the struct itself. */
+/* 1 and *out_value, or 0. Its text borrows the arena, the handle or the struct itself. */
 int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *key,
                   struct torc_slice field, struct torc_value *out_value) TORC_MUST_USE;
-/* out_values[i].text has data NULL where absent (an empty value has non-NULL data). 0. */
-int torc_hash_get_many(const struct torc_keyspace *keyspace, const struct torc_key *key,
-                       const struct torc_slice *fields, size_t n_fields,
-                       struct torc_value *out_values) TORC_MUST_USE;
+/* 1 and the length of the value, or 0. Expands nothing. */
+int torc_hash_value_len(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                        struct torc_slice field, size_t *out_len) TORC_MUST_USE;
+/* out_values[i].text has data NULL where absent (an empty value has non-NULL data). Returns how
+ * many fields, from the first on, have got their value: all of them, or when the handle has no room
+ * for more texts, some (1 at least, of n_fields > 0). Then use them and ask for the rest. */
+int64_t torc_hash_get_many(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                           const struct torc_slice *fields, size_t n_fields,
+                           struct torc_value *out_values) TORC_MUST_USE;
 /* Number removed; the key goes with its last field. Allocates nothing, so the memory limit does not
  * stop it. */
 int64_t torc_hash_del(struct torc_keyspace *keyspace, const struct torc_key *key,
                       const struct torc_slice *fields, size_t n_fields) TORC_MUST_USE;
 int64_t torc_hash_len(const struct torc_keyspace *keyspace,
                       const struct torc_key *key) TORC_MUST_USE;
+/* What a walk shows. */
+enum torc_parts {
+    TORC_PAIRS,
+    TORC_FIELDS, /* a pair's value has the right length, but data NULL if it is kept compressed */
+};
 /* Every pair once, insertion order when compact. Its text lives during the visit; the visitor must
- * not change the keyspace. 0. */
+ * not change the keyspace, nor ask it for values. 0. */
 int torc_hash_each(const struct torc_keyspace *keyspace, const struct torc_key *key,
-                   void (*visit)(void *arg, const struct torc_pair *pair), void *arg) TORC_MUST_USE;
+                   enum torc_parts parts, void (*visit)(void *arg, const struct torc_pair *pair),
+                   void *arg) TORC_MUST_USE;
 /* HSCAN: compact hashes answer everything with cursor 0; else as torc_table_scan(). */
 int torc_hash_scan(const struct torc_keyspace *keyspace, const struct torc_key *key,
-                   uint64_t cursor, uint64_t min_homes,
+                   uint64_t cursor, uint64_t min_homes, enum torc_parts parts,
                    void (*visit)(void *arg, const struct torc_pair *pair), void *arg,
                    uint64_t *out_cursor) TORC_MUST_USE;
-/* A random pair: 1 and *out_pair, which borrows the arena or `room`, or 0 when there is none. */
+/* A random pair: 1 and *out_pair, which borrows the arena, the handle or `room`, or 0 when there is
+ * none. */
 int torc_hash_random(const struct torc_keyspace *keyspace, const struct torc_key *key,
-                     uint64_t random_bits, struct torc_pair_room *room,
+                     uint64_t random_bits, enum torc_parts parts, struct torc_pair_room *room,
                      struct torc_pair *out_pair) TORC_MUST_USE;
 
 /* --- maintenance and checks --- */
@@ -154,7 +172,8 @@ int64_t torc_keyspace_optimize(struct torc_keyspace *keyspace, const struct torc
 void torc_keyspace_optimize_all(struct torc_keyspace *keyspace);
 
 /* Every invariant of the keyspaces of this arena and of what hangs on them: tables, blocks,
- * records, streams, accounting. 0 or -EBADMSG with *out_why (may be NULL). O(size). */
+ * records, streams, accounting. 0 or -EBADMSG with *out_why (may be NULL); -ENOMEM: no fault, but
+ * compressed values were not looked into. O(size). */
 int torc_keyspace_check(const struct torc_keyspace *keyspace, const char **out_why) TORC_MUST_USE;
 
 /* The same on any arena, a dead server's too (torc_arena_open_fd): reads only, ends whatever the

@@ -48,6 +48,7 @@ struct torc_keyspace {
     struct torc_keyspace_root *root;
     const struct torc_hash_limits *limits;
     uint64_t seed;
+    struct torc_press *press;                /* never NULL; its texts are those of the last call */
     unsigned index;                          /* database */
     uint8_t scratch[TORC_COMPACT_MAX_BYTES]; /* a compact block while it is rewritten */
 };

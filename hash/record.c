@@ -5,6 +5,7 @@
 #include "hash/record.h"
 
 #include "hash/compact.h"
+#include "hash/press.h"
 
 /* Bits that mean something in a tag that is not short; the others must be zero. */
 #define KNOWN_BITS                                                                                 \
@@ -33,7 +34,19 @@ static size_t value_len_put(uint8_t *p, const struct torc_part *value)
         return torc_record_len_put(p, (uint32_t)value->bytes.len);
     }
     p[0] = (uint8_t)(TORC_RECORD_CODE_FIRST + value->form);
-    return 1;
+    if (value->form != TORC_FORM_COMPRESSED) {
+        return 1;
+    }
+    size_t size = 1 + torc_record_len_put(p + 1, (uint32_t)value->bytes.len);
+    return size + torc_record_len_put(p + size, value->text_len);
+}
+
+size_t torc_record_compressed_len_get(const uint8_t *p, uint64_t *out_len, uint32_t *out_text_len)
+{
+    uint32_t len;
+    size_t size = 1 + torc_record_len_get(p + 1, &len);
+    *out_len = len;
+    return size + torc_record_len_get(p + size, out_text_len);
 }
 
 void torc_record_write_field(uint8_t *record, uint64_t owner, struct torc_slice field,
@@ -60,6 +73,7 @@ void torc_record_rewrite_value(uint8_t *record, const struct torc_part *value)
     struct torc_part old;
     struct torc_slice field = torc_record_field(record, &old);
     assert(old.bytes.len == value->bytes.len);
+    assert(old.form != TORC_FORM_COMPRESSED && value->form != TORC_FORM_COMPRESSED);
     /* A length lies right before the field, a code point is one byte; where the forms are alike
      * this writes what is there. */
     uint8_t *name = record + (field.data - record);
@@ -162,25 +176,30 @@ static bool reader_len(struct reader *r, uint32_t *out_len)
     return reader_skip(r, size);
 }
 
-/* The same for a value, which may be encoded. */
-static bool reader_value_len(struct reader *r, uint8_t *out_form, uint32_t *out_len)
+/* The same for a value, which may be encoded or compressed. */
+static bool reader_value_len(struct reader *r, struct torc_record_view *view, uint32_t *out_len)
 {
     if (r->left == 0 || r->p[0] < TORC_RECORD_CODE_FIRST) {
         return reader_len(r, out_len);
     }
-    if (r->p[0] >= TORC_RECORD_CODE_LIMIT) {
+    if (r->p[0] > TORC_RECORD_CODE_COMPRESSED) {
         return false;
     }
-    *out_form = (uint8_t)(r->p[0] - TORC_RECORD_CODE_FIRST);
-    *out_len = (uint32_t)torc_codec_form_bytes(*out_form);
-    return reader_skip(r, 1);
+    view->form = (uint8_t)(r->p[0] - TORC_RECORD_CODE_FIRST);
+    (void)reader_skip(r, 1);
+    if (view->form == TORC_FORM_COMPRESSED) {
+        return reader_len(r, out_len) && reader_len(r, &view->text_len) &&
+               torc_press_is_worth(view->text_len, *out_len);
+    }
+    *out_len = (uint32_t)torc_codec_form_bytes(view->form);
+    return true;
 }
 
 static bool parse_short(struct reader *r, struct torc_record_view *view, uint32_t field_len)
 {
     uint32_t value_len;
-    return reader_value_len(r, &view->form, &value_len) &&
-           reader_slice(r, field_len, &view->name) && reader_slice(r, value_len, &view->payload);
+    return reader_value_len(r, view, &value_len) && reader_slice(r, field_len, &view->name) &&
+           reader_slice(r, value_len, &view->payload);
 }
 
 static bool parse_field(struct reader *r, struct torc_record_view *view, bool expires)
@@ -198,8 +217,8 @@ static bool parse_field(struct reader *r, struct torc_record_view *view, bool ex
     return (!expires || reader_skip(r, TORC_RECORD_EXPIRY_BYTES)) && reader_len(r, &field_len) &&
            (expires || view->type == TORC_RECORD_FIELD_OWNED ||
             field_len > TORC_RECORD_SHORT_MAX) &&
-           reader_value_len(r, &view->form, &value_len) &&
-           reader_slice(r, field_len, &view->name) && reader_slice(r, value_len, &view->payload);
+           reader_value_len(r, view, &value_len) && reader_slice(r, field_len, &view->name) &&
+           reader_slice(r, value_len, &view->payload);
 }
 
 static bool parse_key(struct reader *r, struct torc_record_view *view, bool expires)

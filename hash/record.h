@@ -12,7 +12,9 @@
  *                  tag, [owner 5], [expiry 6], field length (1-5), value length (1-5), field, value
  *                  owner only in segments that several hashes share (TORC_RECORD_FIELD_OWNED);
  *                  the value is kept as the codec chooses (hash/codec.h), which the first byte of
- *                  its length tells; the field is always raw, so that a name can be borrowed
+ *                  its length tells; the field is always raw, so that a name can be borrowed.
+ *                  A long value may be compressed (hash/press.h): in place of its length there are
+ *                  a code point, the length as stored (1-5) and the length of the text (1-5)
  *   filler         one byte; left over by a trim too short for anything else
  *   hole           tag, u32 length of the whole, dead bytes
  *
@@ -57,19 +59,21 @@ enum torc_record_type {
 
 /* Lengths inside records: 0..191 in one byte; 192..8,383 in two (0xc0 | high 5 bits, low 8 bits;
  * biased by 192); else 0xe0 and a u32. Only as a value's length in a field record: 0xe1 + form of a
- * value that is encoded, with no further length. 0xf3..0xff are not used. */
-#define TORC_RECORD_LEN_1_MAX  191u
-#define TORC_RECORD_LEN_2_MAX  8383u
-#define TORC_RECORD_LEN_WIDE   0xe0u
-#define TORC_RECORD_CODE_FIRST (TORC_RECORD_LEN_WIDE + 1)
-#define TORC_RECORD_CODE_LIMIT (TORC_RECORD_CODE_FIRST + TORC_FORM_COUNT)
+ * value that is encoded, with no further length; 0xf3 and two lengths, stored and text, of a value
+ * that is compressed. 0xf4..0xff are not used. */
+#define TORC_RECORD_LEN_1_MAX       191u
+#define TORC_RECORD_LEN_2_MAX       8383u
+#define TORC_RECORD_LEN_WIDE        0xe0u
+#define TORC_RECORD_CODE_FIRST      (TORC_RECORD_LEN_WIDE + 1)
+#define TORC_RECORD_CODE_COMPRESSED (TORC_RECORD_CODE_FIRST + TORC_FORM_COMPRESSED)
 
 static inline size_t torc_record_len_size(uint64_t len)
 {
     return len <= TORC_RECORD_LEN_1_MAX ? 1 : len <= TORC_RECORD_LEN_2_MAX ? 2 : 5;
 }
 
-/* Bytes of a length, or of the code point in place of a value's length, by its first byte. */
+/* Bytes of a length, or of the code point in place of an encoded value's length, by its first
+ * byte. */
 static inline size_t torc_record_len_span(uint8_t first)
 {
     if (TORC_LIKELY(first <= TORC_RECORD_LEN_1_MAX)) {
@@ -112,12 +116,47 @@ static inline size_t torc_record_len_get(const uint8_t *p, uint32_t *out_len)
     return 5;
 }
 
-/* Read the length of a value in a field record: form and number of bytes. Returns the bytes read.
- */
+/* Bytes of what stands for the length of a value that is compressed, from its code point on. */
+static inline size_t torc_record_compressed_span(const uint8_t *p)
+{
+    size_t size = 1 + torc_record_len_span(p[1]);
+    return size + torc_record_len_span(p[size]);
+}
+
+/* Read it. Out of line, so that others do not pay for it. */
+size_t torc_record_compressed_len_get(const uint8_t *p, uint64_t *out_len,
+                                      uint32_t *out_text_len) TORC_COLD;
+
+/* Bytes of what stands for the length of any value. */
+static inline size_t torc_record_value_len_span(const uint8_t *p)
+{
+    if (TORC_UNLIKELY(p[0] == TORC_RECORD_CODE_COMPRESSED)) {
+        return torc_record_compressed_span(p);
+    }
+    return torc_record_len_span(p[0]);
+}
+
+/* Bytes by which that is longer for a compressed value than for a raw one of as many bytes. */
+static inline uint64_t torc_record_compressed_extra(const struct torc_part *value)
+{
+    return value->form == TORC_FORM_COMPRESSED ? 1 + torc_record_len_size(value->text_len) : 0;
+}
+
+/* Read the length of a value in a field record: form and number of bytes, and of a compressed one
+ * the text's. Returns the bytes read. */
 static inline size_t torc_record_value_len_get(const uint8_t *p, struct torc_part *out_value)
 {
     uint32_t len;
     if (TORC_UNLIKELY(p[0] >= TORC_RECORD_CODE_FIRST)) {
+        if (TORC_UNLIKELY(p[0] == TORC_RECORD_CODE_COMPRESSED)) {
+            uint64_t stored;
+            uint32_t text_len;
+            size_t span = torc_record_compressed_len_get(p, &stored, &text_len);
+            out_value->form = TORC_FORM_COMPRESSED;
+            out_value->bytes.len = stored;
+            out_value->text_len = text_len;
+            return span;
+        }
         out_value->form = (uint8_t)(p[0] - TORC_RECORD_CODE_FIRST);
         out_value->bytes.len = torc_codec_form_bytes(out_value->form);
         return 1;
@@ -147,12 +186,12 @@ static inline bool torc_record_is_dead(const uint8_t *record)
     return (record[0] & TORC_RECORD_DEAD) != 0 || record[0] == TORC_RECORD_FILLER;
 }
 
-/* The record's name: key or field. Borrowed from the record. */
-static inline struct torc_slice torc_record_name(const uint8_t *record)
+/* torc_record_name(), inlined in any case: for the comparison of names in a lookup. */
+static TORC_ALWAYS_INLINE struct torc_slice torc_record_name_inline(const uint8_t *record)
 {
     const uint8_t *p = record + 1;
     if (torc_record_is_short(record)) {
-        return torc_slice_of(p + torc_record_len_span(p[0]), record[0] & TORC_RECORD_SHORT_MAX);
+        return torc_slice_of(p + torc_record_value_len_span(p), record[0] & TORC_RECORD_SHORT_MAX);
     }
     enum torc_record_type type = torc_record_type(record);
     uint32_t name_len;
@@ -164,7 +203,7 @@ static inline struct torc_slice torc_record_name(const uint8_t *record)
             p += TORC_RECORD_EXPIRY_BYTES;
         }
         p += torc_record_len_get(p, &name_len);
-        p += torc_record_len_span(p[0]);
+        p += torc_record_value_len_span(p);
         return torc_slice_of(p, name_len);
     }
     p += torc_record_len_get(p, &name_len);
@@ -172,6 +211,12 @@ static inline struct torc_slice torc_record_name(const uint8_t *record)
         p += TORC_RECORD_EXPIRY_BYTES;
     }
     return torc_slice_of(p, name_len);
+}
+
+/* The record's name: key or field. Borrowed from the record. */
+static inline struct torc_slice torc_record_name(const uint8_t *record)
+{
+    return torc_record_name_inline(record);
 }
 
 /* --- key records --- */
@@ -202,7 +247,8 @@ static inline uint64_t torc_record_root(const uint8_t *record)
 /* --- field records --- */
 
 /* Bytes of a field record whose value takes `value_len` bytes as stored. (A value that is encoded
- * is short, and its code point as long as its length would be.) */
+ * is short, and its code point as long as its length would be; one that is compressed takes
+ * torc_record_compressed_extra() more.) */
 static inline uint64_t torc_record_field_bytes(bool owned, uint64_t field_len, uint64_t value_len)
 {
     uint64_t head = owned                                ? 1 + TORC_RECORD_OWNER_BYTES
@@ -217,8 +263,8 @@ static inline uint64_t torc_record_field_bytes(bool owned, uint64_t field_len, u
 void torc_record_write_field(uint8_t *record, uint64_t owner, struct torc_slice field,
                              const struct torc_part *value);
 
-/* Write `value` over the value of a record that has room for exactly it: both take as many bytes.
- */
+/* Write `value` over the value of a record that has room for exactly it: both take as many bytes,
+ * and neither is compressed. */
 void torc_record_rewrite_value(uint8_t *record, const struct torc_part *value);
 
 /* Field and value of a field record, borrowed; the value as it is stored. */
@@ -268,13 +314,14 @@ struct torc_record_view {
     uint64_t owner;         /* TORC_RECORD_FIELD_OWNED, else TORC_REF_NONE */
     struct torc_slice name; /* key or field; empty for holes and fillers */
     struct torc_slice
-        payload;  /* value as stored; compact block at its capacity; 5 bytes of a root */
-    uint8_t form; /* of the value of a field record, else TORC_FORM_RAW */
+        payload;       /* value as stored; compact block at its capacity; 5 bytes of a root */
+    uint8_t form;      /* of the value of a field record, else TORC_FORM_RAW */
+    uint32_t text_len; /* of a compressed value */
 };
 
 /* Look at the record in `avail` readable bytes at p (1 or more), whatever they hold: nothing beyond
- * them is read. -EBADMSG: not a record. The insides of a compact block and of an encoded value are
- * not looked at. */
+ * them is read. -EBADMSG: not a record. The insides of a compact block and of an encoded or
+ * compressed value are not looked at. */
 int torc_record_parse(const uint8_t *p, uint64_t avail,
                       struct torc_record_view *out_view) TORC_MUST_USE;
 

@@ -44,7 +44,7 @@ static inline __attribute__((always_inline)) uint64_t find_named(const struct to
 {
     for (; slots != 0; slots &= slots - 1) {
         uint64_t ref = torc_line_ref(line, (unsigned)__builtin_ctz(slots));
-        struct torc_slice found = torc_record_name(torc_arena_at(arena, ref));
+        struct torc_slice found = torc_record_name_inline(torc_arena_at(arena, ref));
         if (TORC_LIKELY(found.len == name.len && bytes_equal(found.data, name.data, name.len))) {
             return ref;
         }

@@ -2,11 +2,19 @@
 # The replies of torcd against what they should be: golden tables, and random streams against a
 # redis-server and between the roads. The limits of time are for sanitizers and TORC_LONG.
 find_package(Python3 3.9 COMPONENTS Interpreter REQUIRED)
-set(diff_tests diff_resp diff_ring)
+set(diff_tests diff_resp diff_ring diff_resp_compression diff_ring_compression)
 add_test(NAME diff_resp COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/diff/resp_diff.py
                                 $<TARGET_FILE:torcd>)
 add_test(NAME diff_ring COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/diff/ring_diff.py
                                 $<TARGET_FILE:torcd> $<TARGET_FILE:ring_over_stdio>)
+# The same streams with values that are kept compressed.
+set(diff_compression --setting value-compression-min-bytes=64)
+add_test(NAME diff_resp_compression
+         COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/diff/resp_diff.py
+                 $<TARGET_FILE:torcd> ${diff_compression})
+add_test(NAME diff_ring_compression
+         COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/diff/ring_diff.py
+                 $<TARGET_FILE:torcd> $<TARGET_FILE:ring_over_stdio> ${diff_compression})
 if(TORC_TEST_ONCE)
   add_test(NAME diff_comparing
            COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/diff/test_comparing.py)

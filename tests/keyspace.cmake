@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # hash: records, full hashes, keyspaces.
 torc_test(test_record LABEL unit SOURCES unit/hash/test_record.c LINK torc_hash)
+torc_test(test_press LABEL unit SOURCES unit/hash/test_press.c LINK torc_hash)
+torc_test(test_keyspace_compression LABEL unit SOURCES unit/hash/test_keyspace_compression.c LINK torc_hash)
 torc_test(test_full LABEL unit SOURCES unit/hash/test_full.c LINK torc_hash)
 torc_test(test_keyspace LABEL unit SOURCES unit/hash/test_keyspace.c LINK torc_hash)
 torc_test(test_keyspace_encoding LABEL unit SOURCES unit/hash/test_keyspace_encoding.c LINK torc_hash)

@@ -16,7 +16,7 @@ if(TORC_TEST_ONCE)
 endif()
 
 if(TORC_PERF AND NOT TORC_FUZZ)
-  foreach(module arena codec compact table)
+  foreach(module arena codec compact press table)
     add_test(NAME perf_bench_${module} COMMAND bench_${module} --quick)
     set_tests_properties(perf_bench_${module} PROPERTIES LABELS perf TIMEOUT 120)
   endforeach()

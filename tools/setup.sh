@@ -42,7 +42,7 @@ install_packages() {
 
 # What building the server, the library and the tools needs.
 # shellcheck disable=SC2034 # used by those who source this
-packages_build=(gcc libc6-dev cmake ninja-build pkg-config libisal-dev libxxhash-dev libnuma-dev libedit-dev)
+packages_build=(gcc libc6-dev cmake ninja-build pkg-config libisal-dev liblz4-dev libxxhash-dev libnuma-dev libedit-dev)
 
 # build PRESET [TARGET...]: configure (with what is in configure_flags) and build below build/PRESET; output only
 # when it fails.

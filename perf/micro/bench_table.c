@@ -51,7 +51,7 @@ static void load(struct state *s)
             set_pick(&picks[j], i + j, VALUE_BYTES, 3);
             pairs[j] = picks[j].pair;
         }
-        torc_bench_require(torc_full_put(s->arena, s->root, pairs, n, false) == (int64_t)n,
+        torc_bench_require(torc_full_put(s->arena, s->root, pairs, n, false, NULL) == (int64_t)n,
                            "no memory for the fields");
     }
 }
@@ -133,19 +133,19 @@ static bool get_miss(void *arg, uint64_t i)
 static bool put_there(void *arg, uint64_t i)
 {
     struct state *s = arg;
-    return torc_full_put(s->arena, s->root, &pick_of(s, i, CHUNK)->pair, 1, false) == 0;
+    return torc_full_put(s->arena, s->root, &pick_of(s, i, CHUNK)->pair, 1, false, NULL) == 0;
 }
 static bool put_there_alone(void *arg, uint64_t i)
 {
     (void)i;
     struct state *s = arg;
-    return torc_full_put(s->arena, s->root, &s->picks[0].pair, 1, false) == 0;
+    return torc_full_put(s->arena, s->root, &s->picks[0].pair, 1, false, NULL) == 0;
 }
 static bool insert_alone(void *arg, uint64_t i)
 {
     (void)i;
     struct state *s = arg;
-    return torc_full_put(s->arena, s->root, &s->picks[0].pair, 1, false) == 1;
+    return torc_full_put(s->arena, s->root, &s->picks[0].pair, 1, false, NULL) == 1;
 }
 
 /* In this order: reads see the values that the load has put. */

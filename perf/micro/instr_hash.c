@@ -237,7 +237,7 @@ struct wide {
     struct torc_slice asked[WIDE_ASKED];
     struct torc_value got[WIDE_ASKED];
     size_t n_seen, bytes_seen;
-    int result;
+    int64_t result;
 };
 
 static void *wide_open(const struct torc_instr_case *self)
@@ -294,7 +294,7 @@ static void wide_get_many(void *state, uint64_t i)
 static bool wide_is_right(void *state, uint64_t i)
 {
     struct wide *w = state;
-    bool is_right = w->result == 0;
+    bool is_right = w->result == WIDE_ASKED;
     for (uint64_t j = 0; j < WIDE_ASKED; j++) {
         is_right &= torc_slice_equal(w->got[j].text, w->pairs[wide_pick(i, j)].value);
     }
@@ -313,7 +313,7 @@ static void wide_each(void *state, uint64_t i)
     (void)i;
     struct wide *w = state;
     struct torc_key key = torc_keyspace_key(w->keyspace, w->key);
-    w->result = torc_hash_each(w->keyspace, &key, see, w);
+    w->result = torc_hash_each(w->keyspace, &key, TORC_PAIRS, see, w);
 }
 
 static bool wide_all_is_right(void *state, uint64_t i)
@@ -339,7 +339,7 @@ static int64_t many_put(struct many *m, const struct torc_pair *pairs, size_t n)
 {
     struct small *s = &m->small;
     if (m->root != TORC_REF_NONE) {
-        return torc_full_put(s->arena, m->root, pairs, n, false);
+        return torc_full_put(s->arena, m->root, pairs, n, false, NULL);
     }
     struct torc_key key = torc_keyspace_key(s->keyspace, s->key);
     return torc_hash_put(s->keyspace, &key, pairs, n);

@@ -188,3 +188,8 @@ def add_arguments(parser, n_commands, n_long):
         help="how many (default: $TORC_OPS, else %(default)s)",
     )
     parser.add_argument("--seed", type=int, default=int(os.environ.get("TORC_SEED", "1")))
+
+
+def settings_of(pairs):
+    """NAME=VALUE of --setting, as options of torcd."""
+    return [word for pair in pairs for word in ("--" + pair.split("=")[0], pair.split("=", 1)[1])]

@@ -5,7 +5,7 @@
 import argparse
 import sys
 
-from comparing import Comparison, Failure, Known, add_arguments
+from comparing import Comparison, Failure, Known, add_arguments, settings_of
 from streams import LIMIT_ENTRIES, LIMIT_VALUE
 from torcd_harness import Folder, Redis, Server
 
@@ -64,11 +64,13 @@ KNOWN = [
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("torcd", help="the torcd program")
+    parser.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE",
+                        help="a further setting of torcd; may be repeated")
     add_arguments(parser, 100000, 500000)
     options = parser.parse_args()
     limits = ("--hash-max-listpack-entries", LIMIT_ENTRIES, "--hash-max-listpack-value", LIMIT_VALUE)
     with Folder() as folder, Redis(folder, *limits) as redis:
-        with Server(options.torcd, folder, *limits) as server:
+        with Server(options.torcd, folder, *limits, *settings_of(options.setting)) as server:
             comparison = Comparison(
                 server.connect(), redis.connect(), ("torcd", "redis-server"), KNOWN
             )

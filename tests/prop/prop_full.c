@@ -4,7 +4,8 @@
  * allocator that fails in the middle, records moved as the cleaner does, sizes that take the hash
  * to segments of its own and back, and dropping in steps. Held after each step: torc_full_check(),
  * the count and the bytes; every few steps all fields. Values are also such as the codec encodes,
- * or nearly would, and are put now encoded, now verbatim.
+ * or nearly would, or that can be compressed, and are put now encoded, now verbatim, now
+ * compressed.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@
 struct bench {
     struct torc_arena *arena;
     struct torc_model *model;
+    struct torc_press *press;
     struct torc_prng prng;
     uint64_t root;
     uint64_t step;
@@ -72,7 +74,7 @@ static struct torc_slice random_name(struct bench *b, unsigned slot)
 
 static size_t value_len(struct bench *b)
 {
-    static const size_t edges[] = {0, 1, 127, 128, 191, 192, 8383, 8384};
+    static const size_t edges[] = {0, 1, 63, 64, 191, 192, 8383, 8384};
     switch (below(b, 8)) {
     case 0:
         return torc_min_u64(edges[below(b, 8)], b->value_most);
@@ -94,7 +96,7 @@ static size_t random_pairs(struct bench *b)
             continue;
         }
         size_t len = value_len(b);
-        memset(value, (int)below(b, 256), len);
+        torc_compressible_fill(&b->prng, value, len);
         b->pairs[i].value = torc_slice_of(value, len);
     }
     return n;
@@ -105,7 +107,12 @@ static size_t random_pairs(struct bench *b)
 static bool find(const struct bench *b, struct torc_slice field, struct torc_value *out_value)
 {
     uint64_t hash = torc_hash_slice(torc_arena_seed(b->arena), field);
-    return torc_full_find(b->arena, b->root, hash, field, out_value);
+    bool there = torc_full_find(b->arena, b->root, hash, field, out_value);
+    if (there && out_value->text.data == NULL) {
+        torc_press_forget(b->press);
+        torc_full_expand(b->press, out_value);
+    }
+    return there;
 }
 
 static void count_pair(void *arg, const struct torc_pair *pair)
@@ -129,7 +136,8 @@ static void compare_all(struct bench *b)
     }
     uint64_t cursor = 0;
     do {
-        cursor = torc_full_scan(b->arena, b->root, cursor, 1 + below(b, 4), count_pair, b);
+        cursor =
+            torc_full_scan(b->arena, b->root, cursor, 1 + below(b, 4), b->press, count_pair, b);
     } while (cursor != 0);
 }
 
@@ -159,13 +167,16 @@ static void put(struct bench *b)
 {
     size_t n = random_pairs(b);
     bool failing = below(b, 4) == 0;
+    bool verbatim = below(b, 4) == 0;
+    struct torc_press *press = below(b, 2) == 0 ? b->press : NULL;
+    b->press->min_bytes = TORC_PRESS_TEXT_MIN + (uint32_t)below(b, 2) * 100;
     uint64_t index = torc_arena_used_by(b->arena, TORC_USE_INDEX);
     uint64_t extents = torc_arena_used_by(b->arena, TORC_USE_EXTENT);
     uint64_t bytes = torc_full_at(b->arena, b->root)->record_bytes;
     if (failing) {
         torc_arena_fail_after(b->arena, 1 + below(b, n + 3));
     }
-    int64_t created = torc_full_put(b->arena, b->root, b->pairs, n, below(b, 4) == 0);
+    int64_t created = torc_full_put(b->arena, b->root, b->pairs, n, verbatim, press);
     torc_arena_fail_after(b->arena, 0);
     if (created < 0) {
         HOLD(b, failing && created == -ENOSPC);
@@ -210,7 +221,8 @@ static void random_field(struct bench *b)
     struct torc_pair pair;
     struct torc_pair_room room;
     struct torc_slice value;
-    bool any = torc_full_random(b->arena, b->root, torc_prng_next(&b->prng), &room, &pair);
+    bool any =
+        torc_full_random(b->arena, b->root, torc_prng_next(&b->prng), b->press, &room, &pair);
     HOLD(b, any == (torc_model_len(b->model, KEY) > 0));
     HOLD(b, !any || (torc_model_get(b->model, KEY, pair.field, &value) &&
                      torc_slice_equal(value, pair.value)));
@@ -265,6 +277,7 @@ static void run(unsigned n_fields, uint64_t value_most, uint64_t n_steps)
     struct bench b = {
         .arena = torc_test_arena(256 * TORC_MIB, 7),
         .model = torc_model_create(),
+        .press = torc_press_create(),
         .prng = {torc_test_seed(20)},
         .n_fields = n_fields,
         .value_most = value_most,
@@ -272,6 +285,7 @@ static void run(unsigned n_fields, uint64_t value_most, uint64_t n_steps)
     };
     uint64_t n = torc_test_ops(n_steps);
     ck_assert_ptr_nonnull(b.values);
+    ck_assert_ptr_nonnull(b.press);
     ck_assert_int_eq(torc_full_create(b.arena, &b.root), 0);
     for (b.step = 1; b.step <= n; ++b.step) {
         step(&b);
@@ -281,6 +295,7 @@ static void run(unsigned n_fields, uint64_t value_most, uint64_t n_steps)
     renew(&b);
     torc_full_destroy(b.arena, b.root);
     free(b.values);
+    torc_press_destroy(b.press);
     torc_model_destroy(b.model);
     torc_arena_destroy(b.arena);
 }
@@ -326,7 +341,7 @@ static void see(void *arg, const struct torc_pair *pair)
 static void set_number(struct torc_arena *arena, uint64_t root, uint32_t number)
 {
     struct torc_pair pair = {.field = torc_slice_of(&number, 4), .value = torc_slice_str("value")};
-    ck_assert_int_ge(torc_full_put(arena, root, &pair, 1, false), 0);
+    ck_assert_int_ge(torc_full_put(arena, root, &pair, 1, false, NULL), 0);
 }
 
 START_TEST(a_scan_sees_all_that_stays)
@@ -346,7 +361,8 @@ START_TEST(a_scan_sees_all_that_stays)
         /* Even numbers stay; the others go while it is scanned, or as many come. */
         uint32_t next = growing ? SCAN_FIELDS : 1;
         do {
-            cursor = torc_full_scan(arena, root, cursor, 1 + torc_prng_below(&prng, 8), see, &scan);
+            cursor = torc_full_scan(arena, root, cursor, 1 + torc_prng_below(&prng, 8), NULL, see,
+                                    &scan);
             for (int i = 0; i < 40 && next < (growing ? 2 * SCAN_FIELDS : SCAN_FIELDS); ++i) {
                 if (growing) {
                     set_number(arena, root, next++);

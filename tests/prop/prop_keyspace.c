@@ -4,7 +4,8 @@
  * squeezed so that hashes change their form all the time, an allocator that fails in the middle of
  * a command, a memory limit, and maintenance in small steps between the commands. Held after each
  * step: torc_keyspace_check() and what the command answered; every few steps all contents. Fields
- * and values are also such as the codec encodes, or nearly would, and encoding goes off and on.
+ * and values are also such as the codec encodes, or nearly would, and encoding and compression go
+ * off and on.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -148,7 +149,7 @@ static struct torc_slice random_value(struct bench *b, unsigned slot)
         return torc_slice_of(value, coded.len);
     }
     size_t len = random_len(b);
-    memset(value, (int)below(b, 256), len);
+    torc_compressible_fill(&b->prng, value, len);
     return torc_slice_of(value, len);
 }
 
@@ -156,9 +157,11 @@ static void change_limits(struct bench *b)
 {
     static const uint32_t entries[] = {0, 4, 16, 65535};
     static const uint32_t values[] = {8, 64, 32767, 32767};
+    static const uint32_t compress[] = {0, 64, 64, 500};
     b->limits.compact_max_entries = entries[below(b, 4)];
     b->limits.compact_max_value = values[below(b, 4)];
     b->limits.disable_encoding = below(b, 3) == 0;
+    b->limits.compress_min_bytes = compress[below(b, 4)];
 }
 
 /* --- comparing --- */
@@ -192,13 +195,14 @@ static void compare_key(struct bench *b, unsigned i)
     if (torc_keyspace_encoding(keyspace(b), &key) == TORC_ENCODING_COMPACT) {
         b->at = 0;
         b->fields[0] = key.name;
-        HOLD(b, torc_hash_each(keyspace(b), &key, compare_in_order, b) == 0);
+        HOLD(b, torc_hash_each(keyspace(b), &key, TORC_PAIRS, compare_in_order, b) == 0);
         HOLD(b, b->at == len);
     } else {
         uint64_t cursor = 0;
         b->at = key.name.len;
         do {
-            HOLD(b, torc_hash_scan(keyspace(b), &key, cursor, 2, compare_pair, b, &cursor) == 0);
+            HOLD(b, torc_hash_scan(keyspace(b), &key, cursor, 2, TORC_PAIRS, compare_pair, b,
+                                   &cursor) == 0);
         } while (cursor != 0);
     }
     for (unsigned k = 0; k < b->course.n_fields; ++k) {
@@ -208,6 +212,9 @@ static void compare_key(struct bench *b, unsigned i)
         bool there = torc_model_get(model(b), key.name, field, &theirs);
         HOLD(b, torc_hash_get(keyspace(b), &key, field, &ours) == there);
         HOLD(b, !there || torc_slice_equal(ours.text, theirs));
+        size_t value_len;
+        HOLD(b, torc_hash_value_len(keyspace(b), &key, field, &value_len) == there);
+        HOLD(b, !there || value_len == theirs.len);
     }
 }
 
@@ -352,7 +359,7 @@ static void get_many(struct bench *b)
     }
     torc_keyspace_prefetch_line(keyspace(b), &key);
     torc_keyspace_prefetch_record(keyspace(b), &key);
-    HOLD(b, torc_hash_get_many(keyspace(b), &key, b->fields, n, ours) == 0);
+    HOLD(b, torc_hash_get_many(keyspace(b), &key, b->fields, n, ours) == (int64_t)n);
     for (unsigned i = 0; i < n; ++i) {
         struct torc_slice theirs;
         bool there = torc_model_get(model(b), key.name, b->fields[i], &theirs);
@@ -367,7 +374,8 @@ static void random_picks(struct bench *b)
     struct torc_pair pair;
     struct torc_pair_room room;
     struct torc_slice value;
-    int any = torc_hash_random(keyspace(b), &key, torc_prng_next(&b->prng), &room, &pair);
+    int any =
+        torc_hash_random(keyspace(b), &key, torc_prng_next(&b->prng), TORC_PAIRS, &room, &pair);
     HOLD(b, any == (torc_model_len(model(b), key.name) > 0));
     HOLD(b, any == 0 || (torc_model_get(model(b), key.name, pair.field, &value) &&
                          torc_slice_equal(value, pair.value)));
@@ -402,7 +410,7 @@ static void settle(struct bench *b)
             size_t len = torc_model_len(model(b), key.name);
             HOLD(b, len <= 64 && len <= b->limits.compact_max_entries / 2);
             b->fields[0] = key.name;
-            HOLD(b, torc_hash_each(keyspace(b), &key, put_last, b) == 0);
+            HOLD(b, torc_hash_each(keyspace(b), &key, TORC_PAIRS, put_last, b) == 0);
             HOLD(b, torc_model_len(model(b), key.name) == len);
         }
         HOLD(b, was_full[i] || is_compact || torc_model_len(model(b), key.name) == 0);

@@ -94,8 +94,8 @@ static void turn_page(struct bench *b, struct scan *scan)
     b->current = scan;
     if (b->what == FIELDS) {
         struct torc_key key = hash_key(b);
-        int rc = torc_hash_scan(b->keyspace, &key, scan->cursor, scan->min_homes, see_field, b,
-                                &scan->cursor);
+        int rc = torc_hash_scan(b->keyspace, &key, scan->cursor, scan->min_homes, TORC_PAIRS,
+                                see_field, b, &scan->cursor);
         ck_assert_int_eq(rc, 0);
     } else {
         scan->cursor = torc_keyspace_scan(b->keyspace, scan->cursor, scan->min_homes, see_key, b);

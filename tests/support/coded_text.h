@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Text that the value codec encodes, and text that it nearly would: decimals at the ends of their
- * range, with leading zeros and signs, UUIDs in the right and the wrong case.
+ * range, with leading zeros and signs, UUIDs in the right and the wrong case. And bytes that can be
+ * compressed more or less, or not at all.
  */
 #ifndef TORC_TESTS_SUPPORT_CODED_TEXT_H
 #define TORC_TESTS_SUPPORT_CODED_TEXT_H
@@ -54,6 +55,21 @@ static inline struct torc_slice torc_coded_random(struct torc_prng *prng, char *
 {
     unsigned kind = (unsigned)torc_prng_below(prng, TORC_CODED_KINDS);
     return torc_coded_text(kind, torc_prng_next(prng) >> torc_prng_below(prng, 64), room);
+}
+
+/* Fill `len` bytes: with one byte, with words of a small alphabet, or with bytes that nothing makes
+ * shorter. */
+static inline void torc_compressible_fill(struct torc_prng *prng, uint8_t *data, size_t len)
+{
+    uint64_t kind = torc_prng_below(prng, 4);
+    if (kind < 2) {
+        memset(data, (int)torc_prng_below(prng, 256), len);
+        return;
+    }
+    for (size_t i = 0; i < len; i++) {
+        uint64_t bits = torc_prng_next(prng);
+        data[i] = kind == 2 && i >= 8 && bits % 8 != 0 ? data[i - 8] : (uint8_t)(bits >> 8);
+    }
 }
 
 #endif

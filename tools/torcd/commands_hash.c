@@ -96,18 +96,25 @@ void torc_command_hmget(struct torc_service *service, struct torc_call *call)
         return;
     }
     struct torc_value *values = service->values.items;
-    int rc =
-        torc_hash_get_many(service->keyspace, &call->key, call->request.strings + 1, n, values);
-    if (rc < 0) {
-        torc_call_fail(call, rc);
-        return;
-    }
     uint64_t hits = 0;
-    torc_sink_array(call->sink, n);
-    for (uint32_t i = 0; i < n; i++) {
-        hits += values[i].text.data != NULL;
-        torc_sink_item(call->sink, values[i].text);
-    }
+    uint32_t done = 0;
+    /* Once round, if there are not many values that are kept compressed. */
+    do {
+        int64_t got = torc_hash_get_many(service->keyspace, &call->key,
+                                         call->request.strings + 1 + done, n - done, values);
+        if (got < 0) {
+            torc_call_fail(call, got); /* the wrong type, which the first round tells */
+            return;
+        }
+        if (done == 0) {
+            torc_sink_array(call->sink, n);
+        }
+        for (uint32_t i = 0; i < got; i++) {
+            hits += values[i].text.data != NULL;
+            torc_sink_item(call->sink, values[i].text);
+        }
+        done += (uint32_t)got;
+    } while (TORC_UNLIKELY(done < n) && !torc_sink_is_full(call->sink));
     service->stats.hits += hits;
     service->stats.misses += n - hits;
 }
@@ -139,7 +146,7 @@ static void give_value(void *arg, const struct torc_pair *pair)
 
 /* HGETALL, HKEYS, HVALS: `give` makes `per_field` items of each field; two are pairs. */
 static void give_all(struct torc_service *service, struct torc_call *call, unsigned per_field,
-                     void (*give)(void *arg, const struct torc_pair *pair))
+                     enum torc_parts parts, void (*give)(void *arg, const struct torc_pair *pair))
 {
     int64_t n = torc_hash_len(service->keyspace, &call->key);
     if (n < 0) {
@@ -152,24 +159,24 @@ static void give_all(struct torc_service *service, struct torc_call *call, unsig
     service->stats.hits += n != 0;
     service->stats.misses += n == 0;
     (per_field == 2 ? torc_sink_pairs : torc_sink_array)(call->sink, (uint32_t)n);
-    int rc = torc_hash_each(service->keyspace, &call->key, give, call->sink);
+    int rc = torc_hash_each(service->keyspace, &call->key, parts, give, call->sink);
     assert(rc == 0); /* the type was checked by _len() */
     (void)rc;
 }
 
 void torc_command_hgetall(struct torc_service *service, struct torc_call *call)
 {
-    give_all(service, call, 2, give_pair);
+    give_all(service, call, 2, TORC_PAIRS, give_pair);
 }
 
 void torc_command_hkeys(struct torc_service *service, struct torc_call *call)
 {
-    give_all(service, call, 1, give_field);
+    give_all(service, call, 1, TORC_FIELDS, give_field);
 }
 
 void torc_command_hvals(struct torc_service *service, struct torc_call *call)
 {
-    give_all(service, call, 1, give_value);
+    give_all(service, call, 1, TORC_PAIRS, give_value);
 }
 
 void torc_command_hlen(struct torc_service *service, struct torc_call *call)
@@ -179,8 +186,8 @@ void torc_command_hlen(struct torc_service *service, struct torc_call *call)
 
 void torc_command_hexists(struct torc_service *service, struct torc_call *call)
 {
-    struct torc_value value;
-    int rc = torc_hash_get(service->keyspace, &call->key, call->request.strings[1], &value);
+    size_t len;
+    int rc = torc_hash_value_len(service->keyspace, &call->key, call->request.strings[1], &len);
     service->stats.hits += rc == 1;
     service->stats.misses += rc == 0;
     reply_count(call, rc);
@@ -188,9 +195,9 @@ void torc_command_hexists(struct torc_service *service, struct torc_call *call)
 
 void torc_command_hstrlen(struct torc_service *service, struct torc_call *call)
 {
-    struct torc_value value;
-    int rc = torc_hash_get(service->keyspace, &call->key, call->request.strings[1], &value);
+    size_t len;
+    int rc = torc_hash_value_len(service->keyspace, &call->key, call->request.strings[1], &len);
     service->stats.hits += rc == 1;
     service->stats.misses += rc == 0;
-    reply_count(call, rc == 1 ? (int64_t)value.text.len : rc);
+    reply_count(call, rc == 1 ? (int64_t)len : rc);
 }

@@ -63,11 +63,16 @@ static void give(const struct picks *picks, const struct torc_pair *pair)
     }
 }
 
+static enum torc_parts parts_of(const struct picks *picks)
+{
+    return picks->with_values ? TORC_PAIRS : TORC_FIELDS;
+}
+
 /* One field of a hash that has some; what was encoded is in `room`. */
 static void draw(struct picks *picks, struct torc_pair_room *room, struct torc_pair *out_pair)
 {
     int rc = torc_hash_random(picks->service->keyspace, &picks->call->key,
-                              torc_random_next(&picks->random), room, out_pair);
+                              torc_random_next(&picks->random), parts_of(picks), room, out_pair);
     assert(rc == 1);
     (void)rc;
 }
@@ -103,7 +108,8 @@ static void give_walked(struct picks *picks, uint64_t n, uint64_t n_fields)
     picks->n_wanted = n;
     picks->n_left = n_fields;
     if (begin(picks, n, false)) {
-        int rc = torc_hash_each(picks->service->keyspace, &picks->call->key, see_field, picks);
+        int rc = torc_hash_each(picks->service->keyspace, &picks->call->key, parts_of(picks),
+                                see_field, picks);
         assert(rc == 0);
         (void)rc;
     }
@@ -191,8 +197,8 @@ static void give_one(struct torc_service *service, struct torc_call *call)
     struct torc_random random = torc_random_start(service);
     struct torc_pair_room room;
     struct torc_pair pair;
-    int rc =
-        torc_hash_random(service->keyspace, &call->key, torc_random_next(&random), &room, &pair);
+    int rc = torc_hash_random(service->keyspace, &call->key, torc_random_next(&random), TORC_FIELDS,
+                              &room, &pair);
     service->stats.hits += rc == 1;
     service->stats.misses += rc == 0;
     if (rc < 0) {

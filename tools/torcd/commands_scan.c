@@ -121,13 +121,13 @@ void torc_command_hscan(struct torc_service *service, struct torc_call *call)
     }
     uint64_t cursor = request->numbers[0];
     uint64_t next = 0;
-    int rc = torc_hash_scan(service->keyspace, &call->key, cursor, homes_of(&scan), see_pair, &scan,
-                            &next);
+    int rc = torc_hash_scan(service->keyspace, &call->key, cursor, homes_of(&scan), TORC_FIELDS,
+                            see_pair, &scan, &next);
     assert(rc == 0); /* the type was checked by _len() */
     torc_sink_cursor(call->sink, next, scan.n);
     scan.sink = call->sink;
-    rc = torc_hash_scan(service->keyspace, &call->key, cursor, homes_of(&scan), see_pair, &scan,
-                        &next);
+    rc = torc_hash_scan(service->keyspace, &call->key, cursor, homes_of(&scan),
+                        scan.has_values ? TORC_PAIRS : TORC_FIELDS, see_pair, &scan, &next);
     assert(rc == 0);
     (void)rc;
 }

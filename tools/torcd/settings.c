@@ -8,6 +8,7 @@
 
 #include "core/placement.h"
 #include "core/region.h"
+#include "hash/press.h"
 #include "ring/session.h"
 
 /* Redis's words, so that a redis.conf is understood and refused for the right reason. */
@@ -164,6 +165,12 @@ static const struct torc_option table[] = {
      AT(disable_encoding),
      .initial = "no",
      .help = "store values verbatim"},
+    {.name = "value-compression-min-bytes",
+     .kind = TORC_OPTION_INT,
+     AT(value_compression_min_bytes),
+     IN(0, TORC_PRESS_TEXT_MAX),
+     .initial = "0",
+     .help = "compress values of full hashes from this length on; 0 = none, else 64 or more"},
     {.name = "max-sessions",
      .kind = TORC_OPTION_INT,
      AT(max_sessions),
@@ -349,6 +356,15 @@ static void check_memory(const struct torc_settings *s, struct refusals *why)
     }
 }
 
+static void check_hashes(const struct torc_settings *s, struct refusals *why)
+{
+    if (s->value_compression_min_bytes != 0 &&
+        s->value_compression_min_bytes < TORC_PRESS_TEXT_MIN) {
+        refuse(why, "value-compression-min-bytes must be 0 or from %u to %u",
+               (unsigned)TORC_PRESS_TEXT_MIN, (unsigned)TORC_PRESS_TEXT_MAX);
+    }
+}
+
 static void check_clients(const struct torc_settings *s, struct refusals *why)
 {
     if (!is_power_of_two((uint64_t)s->ring_slots)) {
@@ -391,6 +407,7 @@ int torc_settings_check_all(const struct torc_settings *settings,
     refusals.first = why;
     check_pollers(settings, &refusals);
     check_memory(settings, &refusals);
+    check_hashes(settings, &refusals);
     check_clients(settings, &refusals);
     return refusals.n == 0 ? 0 : -EINVAL;
 }
@@ -414,6 +431,7 @@ struct torc_hash_limits torc_settings_hash_limits(const struct torc_settings *se
         .compact_max_value = (uint32_t)torc_min_u64(value, TORC_COMPACT_MAX_PART),
         .max_part_bytes = settings->proto_max_bulk_len,
         .disable_encoding = settings->disable_encoding,
+        .compress_min_bytes = (uint32_t)settings->value_compression_min_bytes,
     };
 }
 

@@ -47,6 +47,7 @@ struct torc_settings {
     int64_t hash_max_listpack_entries;
     int64_t hash_max_listpack_value;
     bool disable_encoding;
+    int64_t value_compression_min_bytes; /* 0: none */
 
     /* ring sessions */
     int64_t max_sessions;

@@ -47,7 +47,7 @@ static uint64_t hash_of(struct torc_slice field)
 static int64_t put(const char *field, struct torc_slice value)
 {
     struct torc_pair pair = {.field = torc_slice_str(field), .value = value};
-    return torc_full_put(arena, root, &pair, 1, false);
+    return torc_full_put(arena, root, &pair, 1, false, NULL);
 }
 
 static bool get(const char *field, struct torc_value *out_value)
@@ -97,7 +97,7 @@ START_TEST(an_empty_hash_has_nothing)
     ck_assert_uint_eq(torc_full_count(arena, root), 0);
     ck_assert(!get("f", &value));
     ck_assert_int_eq(del("f"), 0);
-    ck_assert(!torc_full_random(arena, root, 5, &room, &pair));
+    ck_assert(!torc_full_random(arena, root, 5, NULL, &room, &pair));
     ck_assert_uint_eq(torc_full_bytes(arena, root), ROOT_BYTES);
     check();
 }
@@ -114,7 +114,7 @@ START_TEST(fields_and_values_of_any_length_come_back)
         for (size_t k = 0; k < n; ++k) {
             struct torc_pair pair = {torc_slice_of(field, lens[i]), torc_slice_of(value, lens[k])};
             struct torc_value found;
-            ck_assert_int_eq(torc_full_put(arena, root, &pair, 1, false), k == 0);
+            ck_assert_int_eq(torc_full_put(arena, root, &pair, 1, false, NULL), k == 0);
             ck_assert(torc_full_find(arena, root, hash_of(pair.field), pair.field, &found));
             ck_assert(torc_slice_equal(found.text, pair.value));
             ck_assert_ptr_nonnull(found.text.data);
@@ -218,8 +218,8 @@ START_TEST(verbatim_values_live_beside_those_that_are_encoded)
         {torc_slice_str("a"), torc_slice_str("1234567890")},
         {torc_slice_str("b"), torc_slice_str("1234567890")},
     };
-    ck_assert_int_eq(torc_full_put(arena, root, &pairs[0], 1, false), 1);
-    ck_assert_int_eq(torc_full_put(arena, root, &pairs[1], 1, true), 1);
+    ck_assert_int_eq(torc_full_put(arena, root, &pairs[0], 1, false, NULL), 1);
+    ck_assert_int_eq(torc_full_put(arena, root, &pairs[1], 1, true, NULL), 1);
     (void)torc_record_field(record_of("a"), &stored);
     ck_assert_uint_eq(stored.form, TORC_FORM_NATURAL + 3);
     (void)torc_record_field(record_of("b"), &stored);
@@ -228,8 +228,8 @@ START_TEST(verbatim_values_live_beside_those_that_are_encoded)
     expect("b", "1234567890");
     check();
     /* And each the other way round. */
-    ck_assert_int_eq(torc_full_put(arena, root, &pairs[0], 1, true), 0);
-    ck_assert_int_eq(torc_full_put(arena, root, &pairs[1], 1, false), 0);
+    ck_assert_int_eq(torc_full_put(arena, root, &pairs[0], 1, true, NULL), 0);
+    ck_assert_int_eq(torc_full_put(arena, root, &pairs[1], 1, false, NULL), 0);
     (void)torc_record_field(record_of("a"), &stored);
     ck_assert_uint_eq(stored.form, TORC_FORM_RAW);
     (void)torc_record_field(record_of("b"), &stored);
@@ -270,12 +270,12 @@ START_TEST(of_pairs_with_one_field_the_last_wins_and_counts_once)
         {torc_slice_str("a"), torc_slice_str("333")}, {torc_slice_str("c"), torc_slice_str("4")},
         {torc_slice_str("a"), torc_slice_str("5")},
     };
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, 5, false), 3);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, 5, false, NULL), 3);
     expect("a", "5");
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, 4, false), 0);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, 4, false, NULL), 0);
     expect("a", "333");
     /* In place is what the first of these would do, and what the last one must not. */
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, 5, false), 0);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, 5, false, NULL), 0);
     expect("a", "5");
     expect("b", "2");
     check();
@@ -300,7 +300,7 @@ START_TEST(a_set_of_many_pairs_is_all_or_nothing)
     int64_t created;
     do {
         torc_arena_fail_after(arena, ++n);
-        created = torc_full_put(arena, root, pairs, N, false);
+        created = torc_full_put(arena, root, pairs, N, false, NULL);
         torc_arena_fail_after(arena, 0);
         check();
         if (created < 0) {
@@ -363,7 +363,7 @@ START_TEST(one_set_of_many_bytes_uses_own_segments_at_once)
         numbers[i] = i;
         pairs[i] = (struct torc_pair){torc_slice_of(&numbers[i], 4), torc_slice_of(value, 1000)};
     }
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, N, false), N);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, N, false, NULL), N);
     const struct torc_full *full = torc_full_at(arena, root);
     ck_assert_uint_gt(full->stream.live, full->record_bytes / 2);
     check();
@@ -381,7 +381,7 @@ START_TEST(a_failed_set_leaves_no_segments_behind)
             (struct torc_pair){torc_slice_of(value + i, (size_t)i), torc_slice_of(value, 60000)};
     }
     torc_arena_fail_after(arena, N);
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, N, false), -ENOSPC);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, N, false, NULL), -ENOSPC);
     torc_arena_fail_after(arena, 0);
     ck_assert_uint_eq(torc_full_at(arena, root)->stream.open, 0);
     ck_assert_uint_eq(torc_arena_used_by(arena, TORC_USE_INDEX), 0);
@@ -414,7 +414,7 @@ START_TEST(a_scan_in_one_go_sees_each_pair_once)
 {
     unsigned seen = 0;
     fill(777, 20);
-    ck_assert_uint_eq(torc_full_scan(arena, root, 0, UINT64_MAX, count_pair, &seen), 0);
+    ck_assert_uint_eq(torc_full_scan(arena, root, 0, UINT64_MAX, NULL, count_pair, &seen), 0);
     ck_assert_uint_eq(seen, 777);
 }
 END_TEST
@@ -427,7 +427,7 @@ START_TEST(every_field_is_drawn_at_random)
     for (uint64_t i = 0; i < 2000 && n < 10; ++i) {
         struct torc_pair pair;
         struct torc_pair_room room;
-        ck_assert(torc_full_random(arena, root, i * 0x9e3779b97f4a7c15ull, &room, &pair));
+        ck_assert(torc_full_random(arena, root, i * 0x9e3779b97f4a7c15ull, NULL, &room, &pair));
         unsigned which = (unsigned)(pair.field.data[1] - '0');
         n += seen[which] == 0;
         seen[which] = 1;
