@@ -141,6 +141,9 @@ static int parse_value(const struct torc_option *option, const char *text, union
     case TORC_OPTION_BOOL:
         return parse_bool(option, text, &out->yes, error);
     case TORC_OPTION_INT:
+        if (option->words != NULL && strcasecmp(text, option->words[0]) == 0) {
+            text = option->initial;
+        }
         if (!parse_integer(text, &out->integer) || out->integer < option->min ||
             out->integer > option->max) {
             return torc_options_fail(

@@ -25,7 +25,7 @@ struct torc_option {
     size_t offset;            /* into the settings struct, aligned for the kind's type */
     size_t size;              /* TEXT: bytes of the array, terminator included */
     int64_t min, max;         /* INT, both allowed */
-    const char *const *words; /* ENUM: NULL-terminated */
+    const char *const *words; /* ENUM: NULL-terminated; INT: a word for the default, or NULL */
     const char *initial;      /* default, as text; NULL is no, 0, the first word or "" */
     const char *help;         /* one line, for --help and the reference page */
     const char *alias_of; /* another name for that option, which stands under its own name in the

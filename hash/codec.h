@@ -54,10 +54,7 @@ struct torc_value {
 
 static inline struct torc_part torc_part_raw(struct torc_slice text)
 {
-    struct torc_part part; /* its text_len says nothing, and setting it would cost everybody */
-    part.form = TORC_FORM_RAW;
-    part.bytes = text;
-    return part;
+    return (struct torc_part){.form = TORC_FORM_RAW, .bytes = text};
 }
 
 /* May `text` have a form other than RAW, by its length and first byte? A few instructions; false

@@ -39,13 +39,14 @@
 #elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HAS_SANITIZER 1
 #endif
-/* How far resident memory may move. Private: pages of malloc come and go; a sanitizer keeps what
- * was freed for a while. Shared: the arena keeps 4 MiB of free pages, and dead records wait for the
- * cleaner. */
+/* How far resident memory may move. Private: the poller keeps a buffer of up to 4 MiB for replies,
+ * which grows when a client asks for a long one, and pages of malloc come and go; a sanitizer keeps
+ * what was freed for a while. Shared: the arena keeps 4 MiB of free pages, and dead records wait
+ * for the cleaner. */
 #ifdef HAS_SANITIZER
 #define PRIVATE_SLACK ((uint64_t)512 << 20)
 #else
-#define PRIVATE_SLACK ((uint64_t)1 << 20)
+#define PRIVATE_SLACK ((uint64_t)5 << 20)
 #endif
 #define SHARED_SLACK ((uint64_t)10 << 20)
 /* How far the data's memory may move: values of one size are replaced all the time, and the old

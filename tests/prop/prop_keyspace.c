@@ -396,7 +396,7 @@ static void put_last(void *arg, const struct torc_pair *pair)
 /* A full hash that becomes compact in an idle moment begins with the order that its table had. */
 static void settle(struct bench *b)
 {
-    bool was_full[MAX_KEYS];
+    bool was_full[MAX_KEYS] = {false};
     for (unsigned i = 0; i < b->course.n_keys; ++i) {
         struct torc_key key = numbered_key(b, i);
         was_full[i] = torc_keyspace_encoding(keyspace(b), &key) == TORC_ENCODING_FULL;

@@ -31,6 +31,8 @@ static_assert(TORC_LOG_DEBUG == 0 && TORC_LOG_WARNING == 3, "order of level_word
 #define TEXT(field)                                                                                \
     .kind = TORC_OPTION_TEXT, AT(field), .size = sizeof(((struct torc_settings *)NULL)->field)
 
+static const char *const block_decides[] = {"blob", NULL};
+
 static const struct torc_option table[] = {
     {.name = "port",
      .kind = TORC_OPTION_INT,
@@ -139,7 +141,15 @@ static const struct torc_option table[] = {
      AT(hash_max_listpack_entries),
      IN(0, INT32_MAX),
      .initial = "65535",
-     .help = "most fields of a compact hash; 0 = never compact"},
+     .words = block_decides,
+     .help = "most fields of a compact hash; 0 = never compact; 65535, or blob = its bytes decide"},
+    {.name = "hash-listpack-max-entries",
+     .kind = TORC_OPTION_INT,
+     AT(hash_max_listpack_entries),
+     IN(0, INT32_MAX),
+     .initial = "65535",
+     .help = "another name of hash-max-listpack-entries",
+     .alias_of = "hash-max-listpack-entries"},
     {.name = "hash-max-ziplist-entries",
      .kind = TORC_OPTION_INT,
      AT(hash_max_listpack_entries),
@@ -153,6 +163,13 @@ static const struct torc_option table[] = {
      IN(0, INT32_MAX),
      .initial = "32767",
      .help = "longest field or value of a compact hash, bytes"},
+    {.name = "hash-listpack-max-value",
+     .kind = TORC_OPTION_INT,
+     AT(hash_max_listpack_value),
+     IN(0, INT32_MAX),
+     .initial = "32767",
+     .help = "another name of hash-max-listpack-value",
+     .alias_of = "hash-max-listpack-value"},
     {.name = "hash-max-ziplist-value",
      .kind = TORC_OPTION_INT,
      AT(hash_max_listpack_value),

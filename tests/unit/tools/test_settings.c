@@ -100,6 +100,22 @@ START_TEST(limits_of_hashes_are_brought_into_range)
 }
 END_TEST
 
+START_TEST(the_block_of_a_compact_hash_may_decide_by_its_bytes)
+{
+    set("hash-listpack-max-entries", "10");
+    ck_assert_int_eq(settings.hash_max_listpack_entries, 10);
+    set("hash-max-listpack-entries", "BLOB");
+    ck_assert_int_eq(settings.hash_max_listpack_entries, 65535);
+    set("hash-listpack-max-value", "77");
+    ck_assert_int_eq(settings.hash_max_listpack_value, 77);
+    char text[32];
+    ck_assert_int_eq(torc_options_get(torc_settings_options(), &settings,
+                                      "hash-max-listpack-entries", text, sizeof text),
+                     0);
+    ck_assert_str_eq(text, "65535");
+}
+END_TEST
+
 START_TEST(the_arena_has_room_for_maxmemory)
 {
     ck_assert_uint_eq(torc_settings_arena_capacity(&settings, 24 * TORC_GIB), 48 * TORC_GIB);
@@ -124,6 +140,7 @@ int main(void)
     tcase_add_test(tcase, the_default_control_socket_depends_on_the_user);
     tcase_add_test(tcase, what_is_not_supported_is_refused_with_a_reason);
     tcase_add_test(tcase, limits_of_hashes_are_brought_into_range);
+    tcase_add_test(tcase, the_block_of_a_compact_hash_may_decide_by_its_bytes);
     tcase_add_test(tcase, the_arena_has_room_for_maxmemory);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
