@@ -147,6 +147,7 @@ static inline uint64_t torc_record_compressed_extra(const struct torc_part *valu
 static inline size_t torc_record_value_len_get(const uint8_t *p, struct torc_part *out_value)
 {
     uint32_t len;
+    out_value->text_len = 0;
     if (TORC_UNLIKELY(p[0] >= TORC_RECORD_CODE_FIRST)) {
         if (TORC_UNLIKELY(p[0] == TORC_RECORD_CODE_COMPRESSED)) {
             uint64_t stored;

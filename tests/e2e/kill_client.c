@@ -380,6 +380,7 @@ static void settle(pid_t server, struct torc *torc, const struct holdings *base,
 {
     const struct torc_bytes key = torc_str("victim");
     uint64_t limit = now_ns() + WAIT_LIMIT_NS;
+    *out_holdings = (struct holdings){0};
     do {
         if (now_ns() > limit) {
             char text[128];

@@ -374,10 +374,11 @@ static uint32_t short_words(const char *input, size_t most)
     struct torc_resp_parser parser;
     struct torc_slice words[SHORT_WORDS];
     size_t consumed = 0;
-    size_t len = strlen(input);
+    const struct torc_slice text = torc_slice_str(input);
+    const size_t len = text.len;
     uint8_t *exact = malloc(len == 0 ? 1 : len);
     ck_assert_ptr_nonnull(exact);
-    memcpy(exact, input, len);
+    memcpy(exact, text.data, len);
     torc_resp_parser_init(&parser, MAX_BULK);
     uint32_t n = torc_resp_parse_short(&parser, exact, len, words, most, &consumed);
     ck_assert_uint_eq(consumed, n != 0 ? len : 0);
