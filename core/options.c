@@ -134,8 +134,39 @@ static int parse_word(const struct torc_option *option, const char *text, int *o
                              torc_options_show(text).text, list);
 }
 
-static int parse_value(const struct torc_option *option, const char *text, union value *out,
-                       char *error)
+void torc_options_show_size(uint64_t bytes, char text[TORC_OPTION_SIZE_BYTES])
+{
+    static const char *const units[] = {"", "kb", "mb", "gb"};
+    unsigned unit = 0;
+    while (unit < 3 && bytes != 0 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        unit++;
+    }
+    (void)snprintf(text, TORC_OPTION_SIZE_BYTES, "%" PRIu64 "%s", bytes, units[unit]);
+}
+
+static int parse_size(const struct torc_option *option, const char *text, uint64_t *out,
+                      char *error)
+{
+    if (torc_options_parse_bytes(text, out) != 0) {
+        return torc_options_fail(error, -EINVAL,
+                                 "%s: '%s' is not a size such as 4096, 64kb, 16mb or 2gb",
+                                 option->name, torc_options_show(text).text);
+    }
+    if (option->max != 0 && (*out < (uint64_t)option->min || *out > (uint64_t)option->max)) {
+        char low[TORC_OPTION_SIZE_BYTES];
+        char high[TORC_OPTION_SIZE_BYTES];
+        torc_options_show_size((uint64_t)option->min, low);
+        torc_options_show_size((uint64_t)option->max, high);
+        return torc_options_fail(error, -EINVAL, "%s: '%s' is not from %s to %s", option->name,
+                                 torc_options_show(text).text, low, high);
+    }
+    return 0;
+}
+
+/* By its kind alone. */
+static int parse_kind(const struct torc_option *option, const char *text, union value *out,
+                      char *error)
 {
     switch (option->kind) {
     case TORC_OPTION_BOOL:
@@ -152,12 +183,7 @@ static int parse_value(const struct torc_option *option, const char *text, union
         }
         return 0;
     case TORC_OPTION_BYTES:
-        if (torc_options_parse_bytes(text, &out->bytes) != 0) {
-            return torc_options_fail(error, -EINVAL,
-                                     "%s: '%s' is not a size such as 4096, 64kb, 16mb or 2gb",
-                                     option->name, torc_options_show(text).text);
-        }
-        return 0;
+        return parse_size(option, text, &out->bytes, error);
     case TORC_OPTION_ENUM:
         return parse_word(option, text, &out->word, error);
     case TORC_OPTION_TEXT:
@@ -170,6 +196,16 @@ static int parse_value(const struct torc_option *option, const char *text, union
         return 0;
     }
     return torc_options_fail(error, -EINVAL, "%s: unknown kind of option", option->name);
+}
+
+static int parse_value(const struct torc_option *option, const char *text, union value *out,
+                       char *error)
+{
+    int rc = parse_kind(option, text, out, error);
+    const char *fault = rc == 0 && option->fault != NULL ? option->fault(text) : NULL;
+    return fault == NULL ? rc
+                         : torc_options_fail(error, -EINVAL, "%s %s %s", option->name,
+                                             torc_options_show(text).text, fault);
 }
 
 static void store_value(const struct torc_option *option, void *settings, const union value *value)

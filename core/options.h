@@ -22,12 +22,16 @@ enum torc_option_kind {
 struct torc_option {
     const char *name;
     enum torc_option_kind kind;
+    bool is_list;             /* TEXT: in a file, several words with blanks between them */
     size_t offset;            /* into the settings struct, aligned for the kind's type */
     size_t size;              /* TEXT: bytes of the array, terminator included */
-    int64_t min, max;         /* INT, both allowed */
+    int64_t min, max;         /* INT, both allowed; BYTES, if max is not 0 */
     const char *const *words; /* ENUM: NULL-terminated; INT: a word for the default, or NULL */
     const char *initial;      /* default, as text; NULL is no, 0, the first word or "" */
     const char *help;         /* one line, for --help and the reference page */
+    /* What is wrong with a value that its kind takes: a static text to follow name and value, as
+     * "is not a power of two"; NULL: nothing. The member may be NULL, too. */
+    const char *(*fault)(const char *text);
     const char *alias_of; /* another name for that option, which stands under its own name in the
                              table; the other members are not looked at. Or NULL */
 };
@@ -39,6 +43,7 @@ struct torc_option_table {
 
 #define TORC_OPTION_ERROR_BYTES 256  /* of every error text, terminator included */
 #define TORC_OPTION_VALUE_BYTES 4096 /* longest value, terminator included */
+#define TORC_OPTION_SIZE_BYTES  24   /* a size as text, terminator included */
 
 /* Fill `settings` with the defaults. A default that its own option refuses is a fault of the table:
  * an assertion. */
@@ -62,5 +67,8 @@ const struct torc_option *torc_options_find(const struct torc_option_table *opti
 /* Parse a size: decimal digits and b, k, kb, m, mb, g, gb or nothing, in either case. "64mb" is
  * 67108864. -EINVAL: anything else, or 2^64 and above. */
 int torc_options_parse_bytes(const char *text, uint64_t *out_bytes) TORC_MUST_USE;
+
+/* A size as people write it and torc_options_parse_bytes() reads it, exactly: 1536kb, 2gb. */
+void torc_options_show_size(uint64_t bytes, char text[TORC_OPTION_SIZE_BYTES]);
 
 #endif

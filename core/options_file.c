@@ -126,10 +126,30 @@ static const char *read_word(struct line *line, struct word *word)
     return quote == '\0' ? NULL : "quote without an end";
 }
 
-/* A line as two words; *out_has_setting false: blank, or a comment. 0, else -EINVAL and a message
- * without its place. */
-static int split_line(struct line line, struct word *name, struct word *value,
-                      bool *out_has_setting, char *error)
+/* More words of a list, behind `value`: what is wrong with them, or NULL. */
+static const char *read_list(struct line *line, struct word *value)
+{
+    const char *problem = NULL;
+    while (problem == NULL && line->p != line->end) {
+        struct word more;
+        problem = read_word(line, &more);
+        if (problem == NULL && value->len + 1 + more.len >= sizeof value->text) {
+            problem = "list too long";
+        }
+        if (problem == NULL) {
+            value->text[value->len] = ' ';
+            memcpy(value->text + value->len + 1, more.text, more.len + 1);
+            value->len += 1 + more.len;
+        }
+        skip_blanks(line);
+    }
+    return problem;
+}
+
+/* A line as two words, or more for a list; *out_has_setting false: blank, or a comment. 0, else
+ * -EINVAL and a message without its place. */
+static int split_line(const struct torc_option_table *options, struct line line, struct word *name,
+                      struct word *value, bool *out_has_setting, char *error)
 {
     if (memchr(line.p, '\0', (size_t)(line.end - line.p)) != NULL) {
         return torc_options_fail(error, -EINVAL, "NUL byte");
@@ -148,6 +168,10 @@ static int split_line(struct line line, struct word *name, struct word *value,
     if (problem == NULL) {
         problem = read_word(&line, value);
         skip_blanks(&line);
+        const struct torc_option *option = torc_options_find(options, name->text);
+        if (problem == NULL && option != NULL && option->is_list) {
+            problem = read_list(&line, value);
+        }
     }
     if (problem == NULL && line.p != line.end) {
         problem = "more than one value (quote a value with blanks; a comment has its own line)";
@@ -259,7 +283,7 @@ static int include(struct reader *reader, const struct file *file, char *error)
 static int read_line(struct reader *reader, const struct file *file, struct line line, char *error)
 {
     bool has_setting = false;
-    int rc = split_line(line, &reader->name, &reader->value, &has_setting, error);
+    int rc = split_line(reader->options, line, &reader->name, &reader->value, &has_setting, error);
     if (rc != 0 || !has_setting) {
         return rc;
     }

@@ -3,12 +3,15 @@
  * Config files: lines of `name value` over a table of options, in the grammar of redis.conf.
  *
  * Lines end with LF or CRLF; the last one may lack its end. A line is blank, or a comment (its
- * first character is #), or a name and a value, two words with blanks around them. A # further on
- * is a character like any other. The last value of a name wins.
+ * first character is #), or a name and a value, two words with blanks around them; the value of a
+ * list may be several words. A # further on is a character like any other. The last value of a name
+ * wins.
+ *
  *   plain      bytes up to the next blank; may hold quoted parts
  *   "double"   \n \r \t \b \a, \xHH (two hex digits), \" and \\ stand for one byte; any other
  *              escape is an error
  *   'single'   literal but for \'
+ *
  * A closing quote ends the word. A value has at most TORC_OPTION_VALUE_BYTES - 1 bytes, none of
  * them NUL.
  *

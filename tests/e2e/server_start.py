@@ -117,15 +117,16 @@ def check_config_prints_all_problems_and_starts_nothing():
         assert check("--check-config", "--control-socket", "x")[:2] == (0, "command line: ok\n")
         more = write_file(folder, "more.conf", "nonsense\nmaxclients 0\n")
         with open(path, "a") as f:
-            f.write("loglevel loud\ninclude more.conf\nshards 2\n")
+            f.write("loglevel loud\ninclude more.conf\nshards 2\nbind 127.0.0.1 300.1.1.1\n")
         code, out, problems = check("--check-config", path, "--maxmemory", "much", "--realtime", "yes")
         assert (code, out) == (1, ""), (code, out)
         starts = [
             path + ":5: loglevel",
             more + ":1: 'nonsense' has no value",
             more + ":2: maxclients",
+            path + ":7: shards 2 is not supported",
+            path + ":8: bind 127.0.0.1 300.1.1.1 is not an IPv4",
             "maxmemory: 'much'",
-            "shards 2 is not supported",
             "realtime yes",
         ]
         assert len(problems) == len(starts), problems

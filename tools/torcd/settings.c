@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/torcd/settings.h"
 
+#include <arpa/inet.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "core/placement.h"
@@ -26,6 +28,98 @@ static_assert(TORC_POLL_BUSY == 0 && TORC_POLL_ADAPTIVE == 1 && TORC_POLL_YIELD 
               "order of poll_words");
 static_assert(TORC_LOG_DEBUG == 0 && TORC_LOG_WARNING == 3, "order of level_words");
 
+/* --- what is wrong with one value --- */
+
+static bool is_power_of_two(uint64_t n)
+{
+    return n != 0 && (n & (n - 1)) == 0;
+}
+
+static const char *fault_of_addresses(const char *text)
+{
+    char words[sizeof(((struct torc_settings *)NULL)->bind)];
+    char *rest = NULL;
+    (void)snprintf(words, sizeof words, "%s", text);
+    for (const char *word = strtok_r(words, " ", &rest); word != NULL;
+         word = strtok_r(NULL, " ", &rest)) {
+        uint8_t address[sizeof(struct in6_addr)];
+        if (strcmp(word, "*") != 0 && inet_pton(AF_INET, word, address) != 1 &&
+            inet_pton(AF_INET6, word, address) != 1) {
+            return "is not an IPv4 or IPv6 address, *, or a list of these";
+        }
+    }
+    return NULL;
+}
+
+static const char *fault_of_mode(const char *text)
+{
+    size_t len = strlen(text);
+    return len <= 4 && strspn(text, "01234567") == len ? NULL : "is not an octal mode such as 770";
+}
+
+static const char *fault_of_shards(const char *text)
+{
+    return strtoll(text, NULL, 10) == 1 ? NULL
+                                        : "is not supported: this version serves all keys from one "
+                                          "poller, set shards 1";
+}
+
+static const char *fault_of_databases(const char *text)
+{
+    return strtoll(text, NULL, 10) == 1 ? NULL
+                                        : "is not supported: this version has database 0 only, set "
+                                          "databases 1";
+}
+
+static const char *fault_of_cpus(const char *text)
+{
+    int cpus[TORC_CPUS_MAX];
+    return text[0] == '\0' || torc_placement_parse_cpus(text, cpus, TORC_CPUS_MAX) >= 1
+               ? NULL
+               : "is not a list of CPUs such as 2 or 0,2-5";
+}
+
+static const char *fault_of_memory(const char *text)
+{
+    uint64_t bytes = 0;
+    static_assert(TORC_ARENA_MAX_BYTES / 2 == 512 * TORC_GIB, "as the text says");
+    return torc_options_parse_bytes(text, &bytes) == 0 && bytes <= TORC_ARENA_MAX_BYTES / 2
+               ? NULL
+               : "is above 512gb, the most that one shard can hold";
+}
+
+static const char *fault_of_policy(const char *text)
+{
+    for (int i = 0; i <= TORC_EVICT_LRU; i++) {
+        if (strcasecmp(text, policy_words[i]) == 0) {
+            return NULL;
+        }
+    }
+    return "is not supported: set noeviction, allkeys-lru or allkeys-random";
+}
+
+static const char *fault_of_compression(const char *text)
+{
+    long long bytes = strtoll(text, NULL, 10);
+    static_assert(TORC_PRESS_TEXT_MIN == 64, "as the text says");
+    return bytes == 0 || bytes >= TORC_PRESS_TEXT_MIN ? NULL : "is neither 0 nor 64 or more";
+}
+
+static const char *fault_of_slots(const char *text)
+{
+    return is_power_of_two(strtoull(text, NULL, 10)) ? NULL : "is not a power of two";
+}
+
+static const char *fault_of_area(const char *text)
+{
+    uint64_t bytes = 0;
+    static_assert(TORC_AREA_BYTES_MAX == 64 * TORC_MIB, "as the text says");
+    return torc_options_parse_bytes(text, &bytes) == 0 && is_power_of_two(bytes) &&
+                   bytes >= 4 * TORC_KIB && bytes <= TORC_AREA_BYTES_MAX
+               ? NULL
+               : "is not a power of two from 4kb to 64mb";
+}
+
 #define AT(field)     .offset = offsetof(struct torc_settings, field)
 #define IN(low, high) .min = (low), .max = (high)
 #define TEXT(field)                                                                                \
@@ -42,6 +136,8 @@ static const struct torc_option table[] = {
      .help = "TCP port for Redis clients; 0 = no TCP"},
     {.name = "bind",
      TEXT(bind),
+     .fault = fault_of_addresses,
+     .is_list = true,
      .initial = "127.0.0.1",
      .help = "addresses to listen on, separated by blanks; * = all IPv4"},
     {.name = "tcp-backlog",
@@ -62,6 +158,7 @@ static const struct torc_option table[] = {
      .help = "path of a Unix socket for Redis clients; empty = none"},
     {.name = "unixsocketperm",
      TEXT(unixsocketperm),
+     .fault = fault_of_mode,
      .initial = "",
      .help = "mode of that socket, octal; empty = as the umask says"},
     {.name = "control-socket",
@@ -76,16 +173,19 @@ static const struct torc_option table[] = {
      .kind = TORC_OPTION_INT,
      AT(shards),
      IN(1, 1024),
+     .fault = fault_of_shards,
      .initial = "1",
      .help = "pollers, each with a shard of the keys; only 1 is supported"},
     {.name = "databases",
      .kind = TORC_OPTION_INT,
      AT(databases),
      IN(1, 16),
+     .fault = fault_of_databases,
      .initial = "1",
      .help = "databases; only 1 is supported"},
     {.name = "poller-cpus",
      TEXT(poller_cpus),
+     .fault = fault_of_cpus,
      .initial = "",
      .help = "CPU to pin the poller to, such as 3; empty = not pinned"},
     {.name = "poll-mode",
@@ -104,12 +204,14 @@ static const struct torc_option table[] = {
     {.name = "maxmemory",
      .kind = TORC_OPTION_BYTES,
      AT(maxmemory),
+     .fault = fault_of_memory,
      .initial = "0",
      .help = "most bytes for data; 0 = bounded by the machine"},
     {.name = "maxmemory-policy",
      .kind = TORC_OPTION_ENUM,
      AT(maxmemory_policy),
      .words = policy_words,
+     .fault = fault_of_policy,
      .initial = "noeviction",
      .help =
          "what to do at maxmemory: refuse writes (noeviction), or remove keys at random or those "
@@ -134,6 +236,7 @@ static const struct torc_option table[] = {
     {.name = "realtime-buffers",
      .kind = TORC_OPTION_BYTES,
      AT(realtime_buffers),
+     IN(TORC_MIB, 64 * TORC_GIB),
      .initial = "64mb",
      .help = "realtime: memory for buffers of clients, taken and locked at start beside maxmemory"},
     {.name = "hash-max-listpack-entries",
@@ -143,40 +246,16 @@ static const struct torc_option table[] = {
      .initial = "65535",
      .words = block_decides,
      .help = "most fields of a compact hash; 0 = never compact; 65535, or blob = its bytes decide"},
-    {.name = "hash-listpack-max-entries",
-     .kind = TORC_OPTION_INT,
-     AT(hash_max_listpack_entries),
-     IN(0, INT32_MAX),
-     .initial = "65535",
-     .help = "another name of hash-max-listpack-entries",
-     .alias_of = "hash-max-listpack-entries"},
-    {.name = "hash-max-ziplist-entries",
-     .kind = TORC_OPTION_INT,
-     AT(hash_max_listpack_entries),
-     IN(0, INT32_MAX),
-     .initial = "65535",
-     .help = "older name of hash-max-listpack-entries",
-     .alias_of = "hash-max-listpack-entries"},
+    {.name = "hash-listpack-max-entries", .alias_of = "hash-max-listpack-entries"},
+    {.name = "hash-max-ziplist-entries", .alias_of = "hash-max-listpack-entries"},
     {.name = "hash-max-listpack-value",
      .kind = TORC_OPTION_INT,
      AT(hash_max_listpack_value),
      IN(0, INT32_MAX),
      .initial = "32767",
      .help = "longest field or value of a compact hash, bytes"},
-    {.name = "hash-listpack-max-value",
-     .kind = TORC_OPTION_INT,
-     AT(hash_max_listpack_value),
-     IN(0, INT32_MAX),
-     .initial = "32767",
-     .help = "another name of hash-max-listpack-value",
-     .alias_of = "hash-max-listpack-value"},
-    {.name = "hash-max-ziplist-value",
-     .kind = TORC_OPTION_INT,
-     AT(hash_max_listpack_value),
-     IN(0, INT32_MAX),
-     .initial = "32767",
-     .help = "older name of hash-max-listpack-value",
-     .alias_of = "hash-max-listpack-value"},
+    {.name = "hash-listpack-max-value", .alias_of = "hash-max-listpack-value"},
+    {.name = "hash-max-ziplist-value", .alias_of = "hash-max-listpack-value"},
     {.name = "disable-encoding",
      .kind = TORC_OPTION_BOOL,
      AT(disable_encoding),
@@ -186,6 +265,7 @@ static const struct torc_option table[] = {
      .kind = TORC_OPTION_INT,
      AT(value_compression_min_bytes),
      IN(0, TORC_PRESS_TEXT_MAX),
+     .fault = fault_of_compression,
      .initial = "0",
      .help = "compress values of full hashes from this length on; 0 = none, else 64 or more"},
     {.name = "max-sessions",
@@ -203,6 +283,7 @@ static const struct torc_option table[] = {
     {.name = "session-long-message-max",
      .kind = TORC_OPTION_BYTES,
      AT(session_long_message_max),
+     IN(4 * TORC_KIB, TORC_GIB),
      .initial = "64mb",
      .help = "longest request or reply of a ring session"},
     {.name = "session-stall-timeout",
@@ -215,11 +296,13 @@ static const struct torc_option table[] = {
      .kind = TORC_OPTION_INT,
      AT(ring_slots),
      IN(2, TORC_SLOTS_MAX),
+     .fault = fault_of_slots,
      .initial = "256",
      .help = "default slots of a ring session, a power of two"},
     {.name = "ring-area-bytes",
      .kind = TORC_OPTION_BYTES,
      AT(ring_area_bytes),
+     .fault = fault_of_area,
      .initial = "64kb",
      .help = "default bytes of each area of a ring session, a power of two"},
     {.name = "maxclients",
@@ -231,16 +314,19 @@ static const struct torc_option table[] = {
     {.name = "client-query-buffer-limit",
      .kind = TORC_OPTION_BYTES,
      AT(client_query_buffer_limit),
+     IN(TORC_MIB, TORC_GIB),
      .initial = "1gb",
      .help = "most bytes of requests held for a connection"},
     {.name = "client-output-buffer-max",
      .kind = TORC_OPTION_BYTES,
      AT(client_output_buffer_max),
+     IN(TORC_MIB, 1024 * TORC_GIB),
      .initial = "1gb",
      .help = "most bytes of replies held for a connection"},
     {.name = "proto-max-bulk-len",
      .kind = TORC_OPTION_BYTES,
      AT(proto_max_bulk_len),
+     IN(TORC_MIB, 512 * TORC_MIB),
      .initial = "512mb",
      .help = "longest key, field or value"},
     {.name = "logfile",
@@ -287,18 +373,6 @@ void torc_settings_init(struct torc_settings *settings)
     }
 }
 
-static bool is_power_of_two(uint64_t n)
-{
-    return n != 0 && (n & (n - 1)) == 0;
-}
-
-/* An octal mode of up to four digits. */
-static bool is_mode(const char *text)
-{
-    size_t len = strlen(text);
-    return len <= 4 && strspn(text, "01234567") == len;
-}
-
 /* Where problems go: the first one's text is kept, each is passed on. */
 struct refusals {
     unsigned n;
@@ -324,89 +398,19 @@ static void refuse(struct refusals *why, const char *format, ...)
     }
 }
 
-static void check_pollers(const struct torc_settings *s, struct refusals *why)
+static void check(const struct torc_settings *s, struct refusals *why)
 {
-    if (s->shards != 1) {
+    int cpus[TORC_CPUS_MAX];
+    int n_cpus = s->poller_cpus[0] == '\0'
+                     ? 0
+                     : torc_placement_parse_cpus(s->poller_cpus, cpus, TORC_CPUS_MAX);
+    if (n_cpus > 0 && n_cpus != (int)s->shards) {
         refuse(why,
-               "shards %lld is not supported: this version serves all keys from one poller, set "
-               "shards 1",
-               (long long)s->shards);
-    }
-    if (s->databases != 1) {
-        refuse(why,
-               "databases %lld is not supported: this version has database 0 only, set databases 1",
-               (long long)s->databases);
-    }
-    if (s->poller_cpus[0] != '\0') {
-        int cpus[TORC_CPUS_MAX];
-        int n = torc_placement_parse_cpus(s->poller_cpus, cpus, TORC_CPUS_MAX);
-        if (n < 1) {
-            refuse(why, "poller-cpus %.100s is not a list of CPUs such as 2 or 0,2-5",
-                   s->poller_cpus);
-        }
-        if (n >= 1 && n != (int)s->shards) {
-            refuse(
-                why,
-                "poller-cpus %.100s names %d CPUs, but there is one poller for each of %lld shards",
-                s->poller_cpus, n, (long long)s->shards);
-        }
-    }
-}
-
-static void check_memory(const struct torc_settings *s, struct refusals *why)
-{
-    if (s->maxmemory_policy > TORC_EVICT_LRU) {
-        refuse(why,
-               "maxmemory-policy %s is not supported: set noeviction, allkeys-lru or "
-               "allkeys-random",
-               policy_words[s->maxmemory_policy]);
+               "poller-cpus %.100s names %d CPUs, but there is one poller for each of %lld shards",
+               s->poller_cpus, n_cpus, (long long)s->shards);
     }
     if (s->realtime && s->maxmemory == 0) {
         refuse(why, "realtime yes takes all memory at start, so it needs maxmemory");
-    }
-    if (s->realtime && (s->realtime_buffers < TORC_MIB || s->realtime_buffers > 64 * TORC_GIB)) {
-        refuse(why, "realtime-buffers must be from 1mb to 64gb");
-    }
-    if (s->maxmemory > TORC_ARENA_MAX_BYTES / 2) {
-        refuse(why, "maxmemory is above %llu GiB, the most that one shard can hold",
-               (unsigned long long)(TORC_ARENA_MAX_BYTES / 2 / TORC_GIB));
-    }
-}
-
-static void check_hashes(const struct torc_settings *s, struct refusals *why)
-{
-    if (s->value_compression_min_bytes != 0 &&
-        s->value_compression_min_bytes < TORC_PRESS_TEXT_MIN) {
-        refuse(why, "value-compression-min-bytes must be 0 or from %u to %u",
-               (unsigned)TORC_PRESS_TEXT_MIN, (unsigned)TORC_PRESS_TEXT_MAX);
-    }
-}
-
-static void check_clients(const struct torc_settings *s, struct refusals *why)
-{
-    if (!is_power_of_two((uint64_t)s->ring_slots)) {
-        refuse(why, "ring-slots %lld is not a power of two", (long long)s->ring_slots);
-    }
-    const uint64_t area_max = (uint64_t)TORC_AREA_BYTES_MAX;
-    if (!is_power_of_two(s->ring_area_bytes) || s->ring_area_bytes < 4 * TORC_KIB ||
-        s->ring_area_bytes > area_max) {
-        refuse(why, "ring-area-bytes %llu is not a power of two from 4kb to %umb",
-               (unsigned long long)s->ring_area_bytes, (unsigned)(area_max / TORC_MIB));
-    }
-    if (s->session_long_message_max < 4 * TORC_KIB || s->session_long_message_max > TORC_GIB) {
-        refuse(why, "session-long-message-max must be from 4kb to 1gb");
-    }
-    if (s->proto_max_bulk_len < TORC_MIB || s->proto_max_bulk_len > 512 * TORC_MIB) {
-        refuse(why, "proto-max-bulk-len must be from 1mb to 512mb");
-    }
-    if (s->client_query_buffer_limit < TORC_MIB || s->client_query_buffer_limit > TORC_GIB) {
-        refuse(why, "client-query-buffer-limit must be from 1mb to 1gb");
-    }
-    if (s->client_output_buffer_max < TORC_MIB) {
-        refuse(why, "client-output-buffer-max must be at least 1mb");
-    }
-    if (!is_mode(s->unixsocketperm)) {
-        refuse(why, "unixsocketperm %s is not an octal mode such as 770", s->unixsocketperm);
     }
     if (s->control_socket[0] == '\0') {
         refuse(why, "control-socket has no default without XDG_RUNTIME_DIR: give a path");
@@ -422,10 +426,7 @@ int torc_settings_check_all(const struct torc_settings *settings,
 {
     struct refusals refusals = {.problem = problem, .arg = arg};
     refusals.first = why;
-    check_pollers(settings, &refusals);
-    check_memory(settings, &refusals);
-    check_hashes(settings, &refusals);
-    check_clients(settings, &refusals);
+    check(settings, &refusals);
     return refusals.n == 0 ? 0 : -EINVAL;
 }
 

@@ -25,7 +25,7 @@ void torc_settings_print_help(FILE *out)
             continue;
         }
         (void)fprintf(out, "  --%s", option->name);
-        for (size_t w = 0; option->words != NULL && option->words[w] != NULL; w++) {
+        for (size_t w = 0; option->kind == TORC_OPTION_ENUM && option->words[w] != NULL; w++) {
             (void)fprintf(out, "%s%s", w == 0 ? " " : "|", option->words[w]);
         }
         (void)fprintf(out, " (%s)\n        %s\n",
@@ -44,6 +44,13 @@ static void print_values(FILE *out, const struct torc_option *option)
         break;
     case TORC_OPTION_BYTES:
         (void)fputs("a size", out);
+        if (option->max != 0) {
+            char low[TORC_OPTION_SIZE_BYTES];
+            char high[TORC_OPTION_SIZE_BYTES];
+            torc_options_show_size((uint64_t)option->min, low);
+            torc_options_show_size((uint64_t)option->max, high);
+            (void)fprintf(out, " from %s to %s", low, high);
+        }
         break;
     case TORC_OPTION_ENUM:
         for (size_t w = 0; option->words[w] != NULL; w++) {
@@ -145,7 +152,7 @@ void torc_settings_print_markdown(FILE *out)
         const struct torc_option *option = &options->table[i];
         (void)fprintf(out, "| `%s` | ", option->name);
         if (option->alias_of != NULL) {
-            (void)fprintf(out, "| | older name of `%s` |\n", option->alias_of);
+            (void)fprintf(out, "| | another name of `%s` |\n", option->alias_of);
             continue;
         }
         print_values(out, option);

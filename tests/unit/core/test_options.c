@@ -14,9 +14,19 @@ struct settings {
     bool lock;
     char dir[16];
     char name[64];
+    char peers[24];
+    uint64_t pool;
+    int64_t depth;
 };
 
 static const char *const modes[] = {"busy", "adaptive", "yield", NULL};
+
+static const char *fault_of_peers(const char *text)
+{
+    return strstr(text, "nobody") != NULL ? "names nobody" : NULL;
+}
+
+static const char *const deepest[] = {"all", NULL};
 
 static const struct torc_option entries[] = {
     {.name = "port",
@@ -53,6 +63,24 @@ static const struct torc_option entries[] = {
      .offset = offsetof(struct settings, name),
      .size = sizeof((struct settings *)0)->name},
     {.name = "max-memory", .alias_of = "maxmemory"},
+    {.name = "peers",
+     .kind = TORC_OPTION_TEXT,
+     .offset = offsetof(struct settings, peers),
+     .size = sizeof((struct settings *)0)->peers,
+     .fault = fault_of_peers,
+     .is_list = true},
+    {.name = "pool",
+     .kind = TORC_OPTION_BYTES,
+     .offset = offsetof(struct settings, pool),
+     .min = 1000,
+     .max = 3 * TORC_MIB,
+     .initial = "4kb"},
+    {.name = "depth",
+     .kind = TORC_OPTION_INT,
+     .offset = offsetof(struct settings, depth),
+     .max = 99,
+     .words = deepest,
+     .initial = "12"},
 };
 static const struct torc_option_table options = {entries, sizeof entries / sizeof entries[0]};
 
@@ -356,6 +384,46 @@ START_TEST(a_quote_may_start_inside_a_word)
 }
 END_TEST
 
+START_TEST(the_value_of_a_list_is_all_words_of_its_line)
+{
+    ck_assert_int_eq(parse("peers a  'b c'\t d \n"), 0);
+    ck_assert_str_eq(settings.peers, "a b c d");
+    ck_assert_int_eq(parse("peers alone\n"), 0);
+    ck_assert_str_eq(settings.peers, "alone");
+    assert_refused("peers a 'b\n", "torc.conf:1: quote without an end");
+    assert_refused("peers a nobody\n", "torc.conf:1: peers a nobody names nobody");
+    assert_refused("peers 12345678 12345678 12345678\n",
+                   "torc.conf:1: peers: the text has 26 bytes, at most 23 fit");
+    ck_assert_str_eq(settings.peers, "alone");
+    /* Longer than any value. */
+    static const char word[] = " 0123456789";
+    static char line[sizeof "peers" + 400 * sizeof word] = "peers";
+    static_assert(400 * (sizeof word - 1) > TORC_OPTION_VALUE_BYTES, "");
+    for (size_t i = 0; i < 400; i++) {
+        memcpy(line + 5 + i * (sizeof word - 1), word, sizeof word);
+    }
+    assert_refused(line, "torc.conf:1: list too long");
+}
+END_TEST
+
+START_TEST(a_value_may_be_refused_for_what_it_says)
+{
+    ck_assert_int_eq(set("peers", "nobody"), -EINVAL);
+    ck_assert_str_eq(error, "peers nobody names nobody");
+    ck_assert_int_eq(set("pool", "999"), -EINVAL);
+    ck_assert_str_eq(error, "pool: '999' is not from 1000 to 3mb");
+    ck_assert_int_eq(set("pool", "3145729"), -EINVAL);
+    ck_assert_int_eq(set("pool", "1000"), 0);
+    ck_assert_int_eq(set("pool", "3mb"), 0);
+    ck_assert_uint_eq(settings.pool, 3 * TORC_MIB);
+    ck_assert_int_eq(set("depth", "7"), 0);
+    ck_assert_int_eq(settings.depth, 7);
+    ck_assert_int_eq(set("depth", "ALL"), 0);
+    ck_assert_int_eq(settings.depth, 12);
+    ck_assert_int_eq(set("depth", "most"), -EINVAL);
+}
+END_TEST
+
 START_TEST(errors_name_the_file_and_the_line)
 {
     assert_refused("port 1\n\nprot 6380\n",
@@ -511,6 +579,8 @@ static void add_file_tests(TCase *tcase)
     tcase_add_test(tcase, double_quotes_hold_blanks_and_escapes);
     tcase_add_test(tcase, single_quotes_are_literal_but_for_the_quote);
     tcase_add_test(tcase, a_quote_may_start_inside_a_word);
+    tcase_add_test(tcase, the_value_of_a_list_is_all_words_of_its_line);
+    tcase_add_test(tcase, a_value_may_be_refused_for_what_it_says);
     tcase_add_test(tcase, errors_name_the_file_and_the_line);
     tcase_add_test(tcase, unknown_escapes_are_errors);
     tcase_add_test(tcase, a_nul_byte_anywhere_is_an_error);

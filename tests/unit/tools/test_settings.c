@@ -21,8 +21,20 @@ static void set(const char *name, const char *value)
     ck_assert_msg(rc == 0, "%s %s: %s", name, value, why);
 }
 
-/* Setting these makes a set that the server refuses, and says so with this word in it. */
-static void expect_refused(const char *name, const char *value, const char *word)
+/* This value is refused where it stands, with this word in the reason, and changes nothing. */
+static void expect_value_refused(const char *name, const char *value, const char *word)
+{
+    set_up();
+    struct torc_settings before = settings;
+    int rc = torc_options_set(torc_settings_options(), &settings, name, value, why);
+    ck_assert_msg(rc == -EINVAL, "%s %s: %d", name, value, rc);
+    ck_assert_msg(strstr(why, word) != NULL, "%s", why);
+    ck_assert_msg(strncmp(why, name, strlen(name)) == 0, "%s", why);
+    ck_assert_mem_eq(&settings, &before, sizeof settings);
+}
+
+/* Setting this makes a set that the server refuses, and says so with this word in it. */
+static void expect_set_refused(const char *name, const char *value, const char *word)
 {
     set_up();
     set(name, value);
@@ -48,7 +60,9 @@ START_TEST(every_option_says_what_it_is_and_takes_its_own_value_back)
     for (size_t i = 0; i < options->n; i++) {
         const struct torc_option *option = &options->table[i];
         char value[TORC_OPTION_VALUE_BYTES];
-        ck_assert_ptr_nonnull(option->help);
+        const struct torc_option *real = torc_options_find(options, option->name);
+        ck_assert_ptr_nonnull(real);
+        ck_assert_ptr_nonnull(real->help);
         int rc = torc_options_get(options, &settings, option->name, value, sizeof value);
         ck_assert_int_eq(rc, 0);
         set(option->name, value);
@@ -67,23 +81,47 @@ END_TEST
 
 START_TEST(what_is_not_supported_is_refused_with_a_reason)
 {
-    expect_refused("shards", "2", "one poller");
-    expect_refused("databases", "16", "database 0 only");
-    expect_refused("maxmemory-policy", "allkeys-lfu", "set noeviction, allkeys-lru or");
-    expect_refused("maxmemory-policy", "volatile-ttl", "volatile-ttl is not supported");
-    expect_refused("realtime", "yes", "needs maxmemory");
-    expect_refused("poller-cpus", "1-", "list of CPUs");
-    expect_refused("ring-slots", "100", "power of two");
-    expect_refused("ring-area-bytes", "5000", "power of two");
-    expect_refused("ring-area-bytes", "2kb", "power of two");
-    expect_refused("session-long-message-max", "1kb", "4kb");
-    expect_refused("proto-max-bulk-len", "1gb", "512mb");
-    expect_refused("client-query-buffer-limit", "2gb", "1gb");
-    expect_refused("client-output-buffer-max", "1kb", "1mb");
-    expect_refused("unixsocketperm", "9", "octal");
-    expect_refused("control-socket", "", "control-socket");
-    expect_refused("unixsocket", "/tmp/x.sock", "same path");
-    expect_refused("maxmemory", "2000gb", "shard can hold");
+    expect_value_refused("shards", "2", "one poller");
+    expect_value_refused("databases", "16", "database 0 only");
+    expect_value_refused("maxmemory-policy", "allkeys-lfu", "set noeviction, allkeys-lru or");
+    expect_value_refused("maxmemory-policy", "volatile-ttl", "volatile-ttl is not supported");
+    expect_value_refused("poller-cpus", "1-", "list of CPUs");
+    expect_value_refused("ring-slots", "100", "power of two");
+    expect_value_refused("ring-area-bytes", "5000", "power of two");
+    expect_value_refused("ring-area-bytes", "2kb", "power of two");
+    expect_value_refused("ring-area-bytes", "128mb", "64mb");
+    expect_value_refused("session-long-message-max", "1kb", "4kb");
+    expect_value_refused("proto-max-bulk-len", "1gb", "512mb");
+    expect_value_refused("client-query-buffer-limit", "2gb", "1gb");
+    expect_value_refused("client-output-buffer-max", "1kb", "1mb");
+    expect_value_refused("realtime-buffers", "65gb", "64gb");
+    expect_value_refused("value-compression-min-bytes", "63", "64 or more");
+    expect_value_refused("unixsocketperm", "9", "octal");
+    expect_value_refused("maxmemory", "2000gb", "shard can hold");
+    expect_value_refused("bind", "300.1.1.1", "not an IPv4 or IPv6 address");
+    expect_value_refused("bind", "127.0.0.1 localhost", "not an IPv4 or IPv6 address");
+    expect_set_refused("realtime", "yes", "needs maxmemory");
+    expect_set_refused("poller-cpus", "0,1", "names 2 CPUs");
+    expect_set_refused("control-socket", "", "control-socket");
+    expect_set_refused("unixsocket", "/tmp/x.sock", "same path");
+}
+END_TEST
+
+START_TEST(what_is_at_the_edge_is_taken)
+{
+    static const char *const pairs[][2] = {
+        {"ring-area-bytes", "4kb"},    {"ring-area-bytes", "64mb"},
+        {"ring-slots", "2"},           {"session-long-message-max", "4kb"},
+        {"proto-max-bulk-len", "1mb"}, {"proto-max-bulk-len", "512mb"},
+        {"maxmemory", "512gb"},        {"value-compression-min-bytes", "64"},
+        {"unixsocketperm", "0770"},    {"bind", "* ::1 127.0.0.1"},
+        {"poller-cpus", "3"},          {"maxmemory-policy", "allkeys-lru"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        set_up();
+        set(pairs[i][0], pairs[i][1]);
+        ck_assert_msg(torc_settings_check(&settings, why) == 0, "%s", why);
+    }
 }
 END_TEST
 
@@ -139,6 +177,7 @@ int main(void)
     tcase_add_test(tcase, every_option_says_what_it_is_and_takes_its_own_value_back);
     tcase_add_test(tcase, the_default_control_socket_depends_on_the_user);
     tcase_add_test(tcase, what_is_not_supported_is_refused_with_a_reason);
+    tcase_add_test(tcase, what_is_at_the_edge_is_taken);
     tcase_add_test(tcase, limits_of_hashes_are_brought_into_range);
     tcase_add_test(tcase, the_block_of_a_compact_hash_may_decide_by_its_bytes);
     tcase_add_test(tcase, the_arena_has_room_for_maxmemory);
