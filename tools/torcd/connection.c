@@ -279,10 +279,29 @@ static inline unsigned collect(struct torc_connection *c, struct torc_batch *bat
     return n;
 }
 
-/* Run what was collected. Stops early when the connection is to be closed, or when `enough` bytes
- * are pending: then the rest is left in the input. Returns true if nothing is left. */
+/* Run one call. False: it was postponed. */
+static inline bool run_call(struct torc_connection *c, struct torc_service *service,
+                            struct torc_call *call)
+{
+    if (TORC_UNLIKELY(c->is_counted)) {
+        c->is_counted = false;
+        torc_call_repeat(service, call);
+    } else {
+        torc_call_run(service, call);
+    }
+    if (TORC_UNLIKELY(c->sink.sink.is_postponed)) {
+        c->sink.sink.is_postponed = false;
+        c->is_counted = true;
+        return false;
+    }
+    return true;
+}
+
+/* Run what was collected, which begins at `start` of the input. Stops early when the connection is
+ * to be closed, at a call that is postponed, or when `enough` bytes are pending: then the rest is
+ * left in the input. Returns true if nothing is left. */
 static bool execute(struct torc_connection *c, struct torc_service *service,
-                    struct torc_batch *batch, unsigned n, size_t enough)
+                    struct torc_batch *batch, unsigned n, size_t start, size_t enough)
 {
     struct torc_slice *words = batch->strings.items;
     for (unsigned i = 0; i < n; i++) {
@@ -295,7 +314,10 @@ static bool execute(struct torc_connection *c, struct torc_service *service,
     torc_calls_prepare(service, batch->calls, n);
     unsigned i = 0;
     while (i < n && !c->caller.wants_close && !c->output.failed) {
-        torc_call_run(service, &batch->calls[i++]);
+        if (!run_call(c, service, &batch->calls[i])) {
+            break;
+        }
+        i++;
         if (TORC_UNLIKELY(torc_output_pending(&c->output) >= enough)) {
             break;
         }
@@ -306,7 +328,7 @@ static bool execute(struct torc_connection *c, struct torc_service *service,
     if (i == n || c->caller.wants_close || c->output.failed) {
         return true;
     }
-    c->input_start = batch->ends[i - 1];
+    c->input_start = i != 0 ? batch->ends[i - 1] : start;
     torc_resp_parser_rewind(&c->parser);
     return false;
 }
@@ -380,9 +402,10 @@ static inline void work(struct torc_connection *c, struct torc_service *service,
         }
         c->has_ahead = false;
         unsigned max = commands < TORC_BATCH_MAX ? commands : TORC_BATCH_MAX;
+        const size_t start = c->input_start;
         unsigned n = collect(c, batch, max, &outcome);
         if (n != 0) {
-            if (!execute(c, service, batch, n, enough)) {
+            if (!execute(c, service, batch, n, start, enough)) {
                 break;
             }
             commands -= n;
