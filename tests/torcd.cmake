@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The server, tools/torcd.
 foreach(module resp_parser glob settings reply mailbox listener decimal commands_number
-               commands_random commands_scan)
+               commands_random commands_scan expire_words)
   torc_test(test_${module} LABEL unit SOURCES unit/tools/test_${module}.c LINK torc_server)
 endforeach()
 torc_fuzz(fuzz_resp SOURCES fuzz/fuzz_resp.c CORPUS resp LINK torc_server)
