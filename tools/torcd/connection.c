@@ -214,13 +214,38 @@ static inline size_t read_some(struct torc_connection *c, struct torc_service *s
 
 /* --- requests --- */
 
+/* If a whole inline line with quotes is at the front of the input: keep its bytes, since words are
+ * unescaped in place. False: no memory. */
+static bool keep_line(struct torc_connection *c, struct torc_batch *batch)
+{
+    const uint8_t *from = c->input + c->input_start;
+    const uint8_t *end = c->input + c->input_end;
+    while (from < end && (*from == '\r' || *from == '\n' || *from == ' ' || *from == '\t')) {
+        from++;
+    }
+    if (from == end || *from == '*') {
+        return true;
+    }
+    const uint8_t *newline = memchr(from, '\n', (size_t)(end - from));
+    size_t len = newline != NULL ? (size_t)(newline - from) : 0;
+    if (len == 0 || (memchr(from, '"', len) == NULL && memchr(from, '\'', len) == NULL)) {
+        return true;
+    }
+    batch->line_at = (size_t)(from - c->input);
+    return torc_batch_keep_line(batch, from, len);
+}
+
 /* The request at the front of the input, of a kind that torc_resp_parse_short() does not take: its
  * words are appended to the batch. */
 COLD static enum torc_resp_outcome collect_other(struct torc_connection *c,
-                                                 struct torc_slices *strings, uint32_t *out_n_words)
+                                                 struct torc_batch *batch, uint32_t *out_n_words)
 {
+    struct torc_slices *strings = &batch->strings;
     uint8_t *data = c->input + c->input_start;
     size_t consumed;
+    if (!keep_line(c, batch)) {
+        return TORC_RESP_NO_MEMORY;
+    }
     enum torc_resp_outcome outcome =
         torc_resp_parse(&c->parser, data, c->input_end - c->input_start, &consumed);
     if (outcome == TORC_RESP_REQUEST &&
@@ -251,7 +276,8 @@ static inline unsigned collect(struct torc_connection *c, struct torc_batch *bat
     const size_t end = c->input_end;
     const uint8_t *input = c->input;
     strings->n = 0;
-    while (n < max) {
+    batch->line_len = 0;
+    while (n < max && batch->line_len == 0) {
         if (at == end) {
             outcome = TORC_RESP_MORE;
             break;
@@ -263,7 +289,7 @@ static inline unsigned collect(struct torc_connection *c, struct torc_batch *bat
         at += consumed;
         if (TORC_UNLIKELY(n_words == 0)) {
             c->input_start = at;
-            outcome = collect_other(c, strings, &n_words);
+            outcome = collect_other(c, batch, &n_words);
             at = c->input_start;
             if (outcome != TORC_RESP_REQUEST) {
                 break;
@@ -329,6 +355,9 @@ static bool execute(struct torc_connection *c, struct torc_service *service,
         return true;
     }
     c->input_start = i != 0 ? batch->ends[i - 1] : start;
+    if (TORC_UNLIKELY(batch->line_len != 0)) {
+        memcpy(c->input + batch->line_at, batch->line, batch->line_len);
+    }
     torc_resp_parser_rewind(&c->parser);
     return false;
 }
