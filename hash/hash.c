@@ -82,7 +82,7 @@ int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *k
     }
     uint64_t hash = torc_hash_slice(keyspace->seed, field);
     if (TORC_LIKELY(type == TORC_RECORD_COMPACT)) {
-        return torc_compact_find(payload, hash, field, out_value);
+        return torc_compact_find(payload, hash, field, 0, out_value);
     }
     if (!torc_full_find(keyspace->arena, torc_load_u40(payload), hash, field, out_value)) {
         return 0;
@@ -102,7 +102,7 @@ int torc_hash_value_len(const struct torc_keyspace *keyspace, const struct torc_
     uint64_t hash = torc_hash_slice(keyspace->seed, field);
     bool there =
         found.type == TORC_RECORD_COMPACT
-            ? torc_compact_find(found.payload, hash, field, &value)
+            ? torc_compact_find(found.payload, hash, field, 0, &value)
             : torc_full_find(keyspace->arena, torc_load_u40(found.payload), hash, field, &value);
     if (there) {
         *out_len = value.text.len;
@@ -170,7 +170,7 @@ static void get_many_compact(const struct torc_keyspace *keyspace, const uint8_t
         for (size_t i = 0; i < n; ++i) {
             hashes[i] = torc_hash_slice(keyspace->seed, fields[begin + i]);
         }
-        (void)torc_compact_find_many(block, n, hashes, fields + begin, out_values + begin);
+        (void)torc_compact_find_many(block, n, hashes, fields + begin, 0, out_values + begin);
     }
 }
 
@@ -588,7 +588,7 @@ static bool pair_passes_count(const struct put *put, const uint8_t *block)
     }
     return count > most ||
            !torc_compact_find(block, torc_hash_slice(put->keyspace->seed, put->pairs->field),
-                              put->pairs->field, &value);
+                              put->pairs->field, 0, &value);
 }
 
 static int64_t put_compact(const struct put *put, uint64_t ref)

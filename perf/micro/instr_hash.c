@@ -145,7 +145,7 @@ static void find_run(void *state, uint64_t i)
     (void)i;
     struct small *s = state;
     uint64_t hash = torc_hash_slice(HASH_SEED, s->field);
-    s->result = torc_compact_find(s->block, hash, s->field, &s->got);
+    s->result = torc_compact_find(s->block, hash, s->field, 0, &s->got);
 }
 
 static bool hit_is_right(void *state, uint64_t i)

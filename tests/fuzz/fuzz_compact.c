@@ -38,9 +38,9 @@ static void read_all(const uint8_t *block, uint64_t mask)
     uint64_t bytes = 0;
     for (uint64_t position = 0; torc_compact_next(block, &position, &room, &pair); n++) {
         uint64_t hash = hash_of(mask, pair.field);
-        must(torc_compact_find(block, hash, pair.field, &value));
+        must(torc_compact_find(block, hash, pair.field, 0, &value));
         must(value.text.data != NULL && torc_slice_equal(value.text, pair.value));
-        must(torc_compact_find_many(block, 1, &hash, &pair.field, &value) == 1);
+        must(torc_compact_find_many(block, 1, &hash, &pair.field, 0, &value) == 1);
         must(value.text.data != NULL && torc_slice_equal(value.text, pair.value));
         bytes += torc_compact_bytes_in(block, pair.field, pair.value);
     }
@@ -48,13 +48,13 @@ static void read_all(const uint8_t *block, uint64_t mask)
     must(bytes == torc_compact_head_load(block).entry_bytes);
     for (size_t i = 0; i < n; i++) {
         torc_compact_at(block, i, &room, &pair);
-        must(torc_compact_find(block, hash_of(mask, pair.field), pair.field, &value));
+        must(torc_compact_find(block, hash_of(mask, pair.field), pair.field, 0, &value));
         must(torc_slice_equal(value.text, pair.value));
     }
     struct torc_slice absent = torc_slice_str("a name that is hardly there");
     uint64_t hash = hash_of(mask, absent);
-    must(torc_compact_find(block, hash, absent, &value) ==
-         (torc_compact_find_many(block, 1, &hash, &absent, &value) == 1));
+    must(torc_compact_find(block, hash, absent, 0, &value) ==
+         (torc_compact_find_many(block, 1, &hash, &absent, 0, &value) == 1));
 }
 
 /* Packed, it is a block that says the same. */

@@ -371,7 +371,7 @@ static bool step_find(struct world *world)
         size_t k = model_find(world, name);
         hashes[i] = name_hash(world, name);
         fields[i] = name_slice(name);
-        bool found = torc_compact_find(world->block, hashes[i], fields[i], &value);
+        bool found = torc_compact_find(world->block, hashes[i], fields[i], 0, &value);
         MUST(found == (k < world->n));
         if (found) {
             const struct entry *entry = &world->entries[k];
@@ -379,10 +379,10 @@ static bool step_find(struct world *world)
             n_there++;
         }
     }
-    MUST(torc_compact_find_many(world->block, n, hashes, fields, values) == n_there);
+    MUST(torc_compact_find_many(world->block, n, hashes, fields, 0, values) == n_there);
     for (size_t i = 0; i < n; i++) {
         struct torc_value value = {.text = torc_slice_of(NULL, 0)};
-        MUST(torc_compact_find(world->block, hashes[i], fields[i], &value) ==
+        MUST(torc_compact_find(world->block, hashes[i], fields[i], 0, &value) ==
              (values[i].text.data != NULL));
         MUST(torc_slice_equal(value.text, values[i].text));
         MUST(values[i].text.data == value.text.data || values[i].text.data == values[i].room);
@@ -393,7 +393,7 @@ static bool step_find(struct world *world)
         struct torc_value value;
         torc_compact_at(world->block, torc_prng_below(&world->prng, world->n), &room, &pair);
         uint64_t hash = torc_squeezed_hash(world->mask, pair.field.data, pair.field.len);
-        MUST(torc_compact_find(world->block, hash, pair.field, &value));
+        MUST(torc_compact_find(world->block, hash, pair.field, 0, &value));
         MUST(torc_slice_equal(value.text, pair.value));
     }
     return true;

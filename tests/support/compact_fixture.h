@@ -111,7 +111,7 @@ static inline void fill_block(uint8_t *block, size_t n)
 static inline void expect(const uint8_t *block, struct torc_slice name, struct torc_slice value)
 {
     struct torc_value found;
-    HOLDS(torc_compact_find(block, hash_of(name), name, &found));
+    HOLDS(torc_compact_find(block, hash_of(name), name, 0, &found));
     ck_assert_ptr_nonnull(found.text.data);
     HOLDS(torc_slice_equal(found.text, value));
 }
@@ -119,7 +119,7 @@ static inline void expect(const uint8_t *block, struct torc_slice name, struct t
 static inline void expect_absent(const uint8_t *block, struct torc_slice name)
 {
     struct torc_value found = {.text = torc_slice_str("untouched")};
-    HOLDS(!torc_compact_find(block, hash_of(name), name, &found));
+    HOLDS(!torc_compact_find(block, hash_of(name), name, 0, &found));
     HOLDS(torc_slice_equal(found.text, torc_slice_str("untouched")));
 }
 

@@ -161,7 +161,7 @@ START_TEST(a_block_with_any_one_byte_changed_is_refused_or_safe)
                 struct torc_pair_room room;
                 struct torc_value value;
                 while (torc_compact_next(block, &position, &room, &pair)) {
-                    HOLDS(torc_compact_find(block, hash_of(pair.field), pair.field, &value));
+                    HOLDS(torc_compact_find(block, hash_of(pair.field), pair.field, 0, &value));
                 }
             }
         }

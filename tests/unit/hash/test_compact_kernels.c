@@ -65,7 +65,7 @@ static void check_lookups(const struct torc_compact_ops *ops, const uint8_t *blo
     }
     fields[2 * n] = torc_slice_str("");
     hashes[2 * n] = torc_squeezed_hash(mask, "", 0);
-    size_t n_found = ops->find_many(block, 2 * n + 1, hashes, fields, values);
+    size_t n_found = ops->find_many(block, 2 * n + 1, hashes, fields, 0, values);
     HOLDS(n_found == n);
     for (size_t i = 0; i < 2 * n + 1; i++) {
         const struct torc_part untouched = torc_part_raw(torc_slice_str("untouched"));
@@ -91,10 +91,10 @@ static void check_lookups(const struct torc_compact_ops *ops, const uint8_t *blo
     /* A few at a time: the groups are not summed up. */
     for (size_t i = 0; i < 2 * n + 1; i++) {
         struct torc_value one = {.text = torc_slice_of(NULL, 0)};
-        HOLDS(ops->find(block, hashes[i], fields[i], &one) == (values[i].text.data != NULL));
+        HOLDS(ops->find(block, hashes[i], fields[i], 0, &one) == (values[i].text.data != NULL));
         HOLDS((one.text.data == NULL) == (values[i].text.data == NULL));
         HOLDS(torc_slice_equal(one.text, values[i].text));
-        HOLDS(ops->find_many(block, 1, &hashes[i], &fields[i], &one) ==
+        HOLDS(ops->find_many(block, 1, &hashes[i], &fields[i], 0, &one) ==
               (values[i].text.data != NULL));
         HOLDS((one.text.data == NULL) == (values[i].text.data == NULL));
         HOLDS(torc_slice_equal(one.text, values[i].text));
