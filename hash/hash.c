@@ -84,7 +84,7 @@ int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *k
     if (TORC_LIKELY(type == TORC_RECORD_COMPACT)) {
         return torc_compact_find(payload, hash, field, out_value);
     }
-    if (!torc_full_find(keyspace->arena, torc_load_u40(payload), hash, field, out_value)) {
+    if (!torc_full_find(keyspace->arena, torc_load_u40(payload), hash, field, 0, out_value)) {
         return 0;
     }
     return TORC_LIKELY(out_value->text.data != NULL) ? 1 : get_compressed(keyspace, out_value);
@@ -103,7 +103,7 @@ int torc_hash_value_len(const struct torc_keyspace *keyspace, const struct torc_
     bool there =
         found.type == TORC_RECORD_COMPACT
             ? torc_compact_find(found.payload, hash, field, &value)
-            : torc_full_find(keyspace->arena, torc_load_u40(found.payload), hash, field, &value);
+            : torc_full_find(keyspace->arena, torc_load_u40(found.payload), hash, field, 0, &value);
     if (there) {
         *out_len = value.text.len;
     }
@@ -133,7 +133,7 @@ static size_t get_many_full(const struct torc_keyspace *keyspace, uint64_t root,
         }
         for (size_t i = 0; i < n; ++i) {
             struct torc_value *value = &out_values[begin + i];
-            if (!torc_full_find(keyspace->arena, root, hashes[i], fields[begin + i], value)) {
+            if (!torc_full_find(keyspace->arena, root, hashes[i], fields[begin + i], 0, value)) {
                 value->text = torc_slice_of(NULL, 0);
             } else if (TORC_UNLIKELY(value->text.data == NULL)) {
                 torc_full_expand(press, value);
@@ -251,11 +251,12 @@ int torc_hash_scan(const struct torc_keyspace *keyspace, const struct torc_key *
         return rc;
     }
     uint64_t next = 0;
+    struct torc_pair_room room;
     if (found.type == TORC_RECORD_COMPACT) {
         each_compact(found.payload, visit, arg);
     } else if (found.type == TORC_RECORD_FULL) {
         next = torc_full_scan(keyspace->arena, torc_load_u40(found.payload), cursor, min_homes,
-                              press_for(keyspace, parts), visit, arg);
+                              press_for(keyspace, parts), &room, visit, arg);
     }
     *out_cursor = next;
     return 0;
@@ -335,12 +336,12 @@ static int64_t full_put(struct torc_keyspace *keyspace, uint64_t root,
                         const struct torc_pair *pairs, size_t n_pairs)
 {
     const struct torc_hash_limits *limits = keyspace->limits;
-    struct torc_press *press = NULL;
+    struct torc_full_put_options options = {.verbatim = limits->disable_encoding};
     if (TORC_UNLIKELY(limits->compress_min_bytes != 0) && !limits->disable_encoding) {
-        press = keyspace->press;
-        press->min_bytes = limits->compress_min_bytes;
+        options.press = keyspace->press;
+        options.press->min_bytes = limits->compress_min_bytes;
     }
-    return torc_full_put(keyspace->arena, root, pairs, n_pairs, limits->disable_encoding, press);
+    return torc_full_put(keyspace->arena, root, pairs, n_pairs, &options);
 }
 
 /* Copy the fields of a compact block into a new full hash. */
@@ -772,7 +773,7 @@ static int64_t del_full(struct torc_keyspace *keyspace, uint64_t root,
     bool was_small = torc_hash_is_small(keyspace, root);
     for (size_t i = 0; i < n_fields; ++i) {
         removed += torc_full_del(keyspace->arena, root, torc_hash_slice(keyspace->seed, fields[i]),
-                                 fields[i]);
+                                 fields[i], 0);
     }
     torc_keyspace_note_full(keyspace, root);
     if (!was_small && torc_hash_is_small(keyspace, root)) {
