@@ -56,6 +56,7 @@ struct torc_pair_room {
     uint64_t expiry; /* when the field ends, past or not; TORC_EXPIRY_NONE never */
     uint8_t field[TORC_CODEC_TEXT_MAX];
     uint8_t value[TORC_CODEC_TEXT_MAX];
+    uint64_t expiry; /* of the field; TORC_EXPIRY_NONE */
 };
 
 /* First length bytes of a field and its value, which tell length and form. */

@@ -56,8 +56,10 @@ static void visit_all(const struct torc_keyspace *keyspace, uint64_t root, struc
                       void (*visit)(void *arg, const struct torc_pair *pair), void *arg)
 {
     uint64_t cursor = 0;
+    struct torc_pair_room room;
     do {
-        cursor = torc_full_scan(keyspace->arena, root, cursor, UINT64_MAX, press, visit, arg);
+        cursor =
+            torc_full_scan(keyspace->arena, root, cursor, UINT64_MAX, press, &room, visit, arg);
     } while (cursor != 0);
 }
 

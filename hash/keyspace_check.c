@@ -54,7 +54,7 @@ static void check_full(struct check *c, uint64_t ref, bool is_dropped)
     if (full->state != TORC_FULL_TEARING) {
         c->shared_bytes += full->record_bytes - full->stream.live;
     }
-    c->index_bytes += torc_table_bytes(&full->table);
+    c->index_bytes += torc_table_bytes(&full->table) + full->due.bytes;
     c->root_bytes += 1u << TORC_FULL_ROOT_LOG2;
     c->segment_bytes += torc_inspect_segment_bytes(c->arena, &full->stream);
     c->extent_bytes += torc_inspect_extent_bytes(c->arena, &full->stream);
