@@ -431,6 +431,11 @@ struct unread {
 };
 static_assert(sizeof(struct unread) <= TORC_CODEC_TEXT_MAX, "it fits the room of a value");
 
+bool torc_full_is_past(const uint8_t *record, uint64_t now)
+{
+    return torc_expiry_is_past(torc_record_field_expiry(record), now);
+}
+
 void torc_full_leave_unread(struct torc_part value, struct torc_value *out_value)
 {
     const struct unread unread = {.bytes = value.bytes.data, .len = value.bytes.len};
