@@ -131,6 +131,13 @@ int torc_compact_put(uint8_t *block, uint64_t seed, uint64_t hash, struct torc_s
 /* Remove `field`. 1 removed, 0 was not there. Never fails. */
 int torc_compact_del(uint8_t *block, uint64_t hash, struct torc_slice field);
 
+/* As torc_compact_find_many(), for so many of the fields that reading the whole block once is
+ * cheaper: half of them or more. Needs no hashes; `seed` is secret. n is at most
+ * TORC_COMPACT_JOIN_MAX. O(count + n), about 45 instructions a field of the block. */
+#define TORC_COMPACT_JOIN_MAX 128u
+void torc_compact_join(const uint8_t *block, uint64_t seed, size_t n,
+                       const struct torc_slice *fields, struct torc_value *out_values);
+
 /* Write the content of `block` into `target` as small as it can be made, with the common lengths
  * that pay most, and give it `capacity`, or what it needs if that is more: at most
  * torc_compact_used(block). Returns the capacity. `target` has room for it. O(bytes). */

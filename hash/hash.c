@@ -25,6 +25,9 @@
 #define LOOKUP_BATCH 16u
 /* Fields of a compact hash looked up together, so that its groups are summed up once. */
 #define COMPACT_BATCH 128u
+/* A block is walked for so many fields or more, if it has no more than twice as many. */
+#define JOIN_FROM_FIELDS     8u
+#define JOIN_COUNT_PER_FIELD 2u
 /* A compact block is fetched as a whole for so many fields, if there are not more lines than two
  * for each. */
 #define PREFETCH_FROM_FIELDS   4u
@@ -167,6 +170,10 @@ static void get_many_compact(const struct torc_keyspace *keyspace, const uint8_t
     prefetch_block(block, n_fields);
     for (size_t begin = 0; begin < n_fields; begin += COMPACT_BATCH) {
         size_t n = torc_min_u64(n_fields - begin, COMPACT_BATCH);
+        if (n >= JOIN_FROM_FIELDS && torc_compact_count(block) <= JOIN_COUNT_PER_FIELD * n) {
+            torc_compact_join(block, keyspace->seed, n, fields + begin, out_values + begin);
+            continue;
+        }
         for (size_t i = 0; i < n; ++i) {
             hashes[i] = torc_hash_slice(keyspace->seed, fields[begin + i]);
         }
