@@ -210,6 +210,22 @@ static TORC_COLD struct torc_part pressed(struct torc_press *press, struct torc_
     return value;
 }
 
+/* The time of the i-th pair, whose field has this record or none yet; reserves what the due tree
+ * needs for it. */
+static TORC_COLD int plan_time(struct torc_arena *arena, struct torc_full *full,
+                               const struct put *put, size_t i, const uint8_t *record,
+                               uint64_t population, uint64_t *out_when)
+{
+    uint64_t old_when = record != NULL ? torc_record_field_expiry(record) : TORC_EXPIRY_NONE;
+    uint64_t when = time_of(put, i, old_when);
+    *out_when = when;
+    if (!is_sooner(when, old_when)) {
+        return 0;
+    }
+    uint64_t hash = torc_hash_slice(torc_arena_seed(arena), put->pairs[i].field);
+    return torc_due_reserve(arena, &full->due, hash, population);
+}
+
 static void prefetch(const struct torc_arena *arena, const struct torc_table *table,
                      const struct put_slot *slots, size_t i)
 {
@@ -236,6 +252,8 @@ static int plan(struct torc_arena *arena, struct torc_full *full, const struct p
     uint64_t planned = 0;
     uint64_t n_new = 0;
     uint64_t may_compress = TORC_PRESS_CALL_MAX;
+    const bool may_have_times =
+        put->options->whens != NULL || put->options->when != TORC_EXPIRY_NONE;
     for (size_t i = 0; i < n_pairs; ++i) {
         slots[i].hash = torc_hash_slice(seed, pairs[i].field);
     }
@@ -249,7 +267,7 @@ static int plan(struct torc_arena *arena, struct torc_full *full, const struct p
         prefetch(arena, &full->table, slots, i);
         uint64_t ref = torc_table_find(arena, &full->table, slot->hash, pairs[i].field);
         uint8_t *record = NULL;
-        uint64_t old_when = TORC_EXPIRY_NONE;
+        bool is_timed = may_have_times;
         if (ref != TORC_REF_NONE) {
             record = torc_arena_at(arena, ref);
             if ((record[0] & TORC_RECORD_CLAIMED) != 0) {
@@ -257,14 +275,14 @@ static int plan(struct torc_arena *arena, struct torc_full *full, const struct p
             }
             record[0] |= TORC_RECORD_CLAIMED;
             slot->old_ref = ref;
-            old_when = torc_record_field_expiry(record);
+            is_timed |= torc_record_expires(record);
         } else {
             ++n_new;
         }
         int rc = 0;
-        uint64_t when = time_of(put, i, old_when);
-        if (TORC_UNLIKELY(is_sooner(when, old_when))) {
-            rc = torc_due_reserve(arena, &full->due, slot->hash, full->table.count + n_new);
+        uint64_t when = TORC_EXPIRY_NONE;
+        if (TORC_UNLIKELY(is_timed)) {
+            rc = plan_time(arena, full, put, i, record, full->table.count + n_new, &when);
         }
         if (rc == 0 && record != NULL && fits_in_place(record, &value, when)) {
             continue;
@@ -311,18 +329,22 @@ static void replace(struct torc_arena *arena, struct torc_full *full, uint64_t h
     release(arena, full, old_ref);
 }
 
-/* Write the i-th value, and its time, over those of the record. Returns the time. */
-static uint64_t rewrite(const struct put *put, size_t i, uint8_t *record, uint64_t old_when)
+/* Write the i-th value over that of the record. */
+static void rewrite(const struct put *put, size_t i, uint8_t *record)
 {
     uint8_t room[TORC_CODEC_ENCODED_MAX];
     const struct torc_part value = value_of(put, i, room);
     torc_record_rewrite_value(record, &value);
-    if (TORC_LIKELY(old_when == TORC_EXPIRY_NONE)) {
-        return TORC_EXPIRY_NONE;
+}
+
+/* Give a record that has a time another one. */
+static TORC_COLD void change_time(struct torc_arena *arena, struct torc_full *full, uint64_t hash,
+                                  uint8_t *record, uint64_t when)
+{
+    if (is_sooner(when, torc_record_field_expiry(record))) {
+        torc_due_note(arena, &full->due, hash, when);
     }
-    uint64_t when = time_of(put, i, old_when);
     torc_record_set_expiry(record, when);
-    return when;
 }
 
 /* What a set came to. */
@@ -343,12 +365,14 @@ static struct outcome apply(struct torc_arena *arena, struct torc_full *full, co
         if (old_ref != TORC_REF_NONE) {
             uint8_t *record = torc_arena_at(arena, old_ref);
             record[0] &= (uint8_t)~TORC_RECORD_CLAIMED;
-            old_when = torc_record_field_expiry(record);
-            outcome.n_past += torc_expiry_is_past(old_when, put->options->now);
+            if (TORC_UNLIKELY(torc_record_expires(record))) {
+                old_when = torc_record_field_expiry(record);
+                outcome.n_past += torc_expiry_is_past(old_when, put->options->now);
+            }
             if (ref == TORC_REF_NONE) {
-                uint64_t when = rewrite(put, i, record, old_when);
-                if (TORC_UNLIKELY(is_sooner(when, old_when))) {
-                    torc_due_note(arena, &full->due, hash, when);
+                rewrite(put, i, record);
+                if (TORC_UNLIKELY(old_when != TORC_EXPIRY_NONE)) {
+                    change_time(arena, full, hash, record, time_of(put, i, old_when));
                 }
                 continue;
             }
@@ -430,6 +454,11 @@ struct unread {
     size_t len;
 };
 static_assert(sizeof(struct unread) <= TORC_CODEC_TEXT_MAX, "it fits the room of a value");
+
+bool torc_full_is_past(const uint8_t *record, uint64_t now)
+{
+    return torc_expiry_is_past(torc_record_field_expiry(record), now);
+}
 
 void torc_full_leave_unread(struct torc_part value, struct torc_value *out_value)
 {

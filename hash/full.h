@@ -71,6 +71,10 @@ static inline struct torc_full *torc_full_at(const struct torc_arena *arena, uin
     return torc_arena_at(arena, root);
 }
 
+/* For torc_full_find(): is a field record that has a time past at `now`? Out of line, so that
+ * fields without one do not pay for it. */
+bool torc_full_is_past(const uint8_t *record, uint64_t now) TORC_COLD;
+
 /* For torc_full_find(): leaves in *out_value what torc_full_expand() needs. */
 void torc_full_leave_unread(struct torc_part value, struct torc_value *out_value) TORC_COLD;
 
@@ -101,24 +105,24 @@ int64_t torc_full_put(struct torc_arena *arena, uint64_t root, const struct torc
 /* True: out_value->text borrows the record or out_value->room, and its data is not NULL. But of a
  * value that is kept compressed it has the length alone, with data NULL, until torc_full_expand().
  * False: there is no such field, or it is past at `now`. O(1). */
-static inline bool torc_full_find(const struct torc_arena *arena, uint64_t root, uint64_t hash,
-                                  struct torc_slice field, uint64_t now,
-                                  struct torc_value *out_value) TORC_MUST_USE;
-static inline bool torc_full_find(const struct torc_arena *arena, uint64_t root, uint64_t hash,
-                                  struct torc_slice field, uint64_t now,
-                                  struct torc_value *out_value)
+static TORC_ALWAYS_INLINE bool torc_full_find(const struct torc_arena *arena, uint64_t root,
+                                              uint64_t hash, struct torc_slice field, uint64_t now,
+                                              struct torc_value *out_value) TORC_MUST_USE;
+static TORC_ALWAYS_INLINE bool torc_full_find(const struct torc_arena *arena, uint64_t root,
+                                              uint64_t hash, struct torc_slice field, uint64_t now,
+                                              struct torc_value *out_value)
 {
     const struct torc_full *full = torc_full_at(arena, root);
     uint64_t ref = torc_table_find(arena, &full->table, hash, field);
     if (ref == TORC_REF_NONE) {
         return false;
     }
-    struct torc_part value;
-    uint64_t when;
-    (void)torc_record_field_until(torc_arena_at(arena, ref), &value, &when);
-    if (TORC_UNLIKELY(torc_expiry_is_past(when, now))) {
+    const uint8_t *record = torc_arena_at(arena, ref);
+    if (TORC_UNLIKELY(torc_record_expires(record)) && torc_full_is_past(record, now)) {
         return false;
     }
+    struct torc_part value;
+    (void)torc_record_field(record, &value);
     if (TORC_UNLIKELY(value.form == TORC_FORM_COMPRESSED)) {
         torc_full_leave_unread(value, out_value);
         return true;

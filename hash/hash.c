@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What hashes do: reads and writes through either representation, and the way from compact to full.
- *
- * A write to a compact hash takes the first of these ways that is sure to work, so that a refused
- * command changes nothing:
- *   in place     the block's slack is enough for all pairs whatever they are
- *   rewritten    one pair: into a new record with room for it; several: in the handle's scratch
- *                memory first, which tells how much room they really take
- *   full         a full hash is built beside the block and replaces it
+ * What hashes do: reads and deletes through either representation. Writes: hash/hash_put.c.
  */
 #include "hash/full.h"
 #include "hash/keyspace_private.h"
@@ -17,14 +10,13 @@
 #define SLACK_MIN_BYTES 128u
 #define SLACK_KEPT_PART 8u
 
-/* See may_be_packed(). A block grows by a twelfth or more. */
-#define PACK_ALWAYS_FIELDS 16u
-#define PACK_STEP_PART     12u
-
 /* Fields of a full hash looked up together, so that their misses overlap. */
 #define LOOKUP_BATCH 16u
 /* Fields of a compact hash looked up together, so that its groups are summed up once. */
 #define COMPACT_BATCH 128u
+/* A block is walked for so many fields or more, if it has no more than twice as many. */
+#define JOIN_FROM_FIELDS     8u
+#define JOIN_COUNT_PER_FIELD 2u
 /* A compact block is fetched as a whole for so many fields, if there are not more lines than two
  * for each. */
 #define PREFETCH_FROM_FIELDS   4u
@@ -84,7 +76,8 @@ int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *k
     if (TORC_LIKELY(type == TORC_RECORD_COMPACT)) {
         return torc_compact_find(payload, hash, field, keyspace->now, out_value);
     }
-    if (!torc_full_find(keyspace->arena, torc_load_u40(payload), hash, field, keyspace->now, out_value)) {
+    if (!torc_full_find(keyspace->arena, torc_load_u40(payload), hash, field, keyspace->now,
+                        out_value)) {
         return 0;
     }
     return TORC_LIKELY(out_value->text.data != NULL) ? 1 : get_compressed(keyspace, out_value);
@@ -100,11 +93,10 @@ int torc_hash_value_len(const struct torc_keyspace *keyspace, const struct torc_
         return rc;
     }
     uint64_t hash = torc_hash_slice(keyspace->seed, field);
-    bool there =
-        found.type == TORC_RECORD_COMPACT
-            ? torc_compact_find(found.payload, hash, field, keyspace->now, &value)
-            : torc_full_find(keyspace->arena, torc_load_u40(found.payload), hash, field,
-                             keyspace->now, &value);
+    bool there = found.type == TORC_RECORD_COMPACT
+                     ? torc_compact_find(found.payload, hash, field, keyspace->now, &value)
+                     : torc_full_find(keyspace->arena, torc_load_u40(found.payload), hash, field,
+                                      keyspace->now, &value);
     if (there) {
         *out_len = value.text.len;
     }
@@ -169,6 +161,11 @@ static void get_many_compact(const struct torc_keyspace *keyspace, const uint8_t
     prefetch_block(block, n_fields);
     for (size_t begin = 0; begin < n_fields; begin += COMPACT_BATCH) {
         size_t n = torc_min_u64(n_fields - begin, COMPACT_BATCH);
+        if (n >= JOIN_FROM_FIELDS && !torc_compact_expires(block) &&
+            torc_compact_count(block) <= JOIN_COUNT_PER_FIELD * n) {
+            torc_compact_join(block, keyspace->seed, n, fields + begin, out_values + begin);
+            continue;
+        }
         for (size_t i = 0; i < n; ++i) {
             hashes[i] = torc_hash_slice(keyspace->seed, fields[begin + i]);
         }
@@ -223,6 +220,31 @@ static void each_compact(const uint8_t *block,
     }
 }
 
+/* A walk over a hash that has fields with times: those that are past are not shown. */
+struct live_visit {
+    uint64_t now;
+    struct torc_pair_room room; /* of the pair that is looked at */
+    void (*visit)(void *arg, const struct torc_pair *pair);
+    void *arg;
+};
+
+static void visit_live(void *arg, const struct torc_pair *pair)
+{
+    const struct live_visit *v = arg;
+    if (!torc_expiry_is_past(v->room.expiry, v->now)) {
+        v->visit(v->arg, pair);
+    }
+}
+
+static TORC_COLD void each_live_compact(const uint8_t *block, struct live_visit *v)
+{
+    uint64_t position = 0;
+    struct torc_pair pair;
+    while (torc_compact_next(block, &position, &v->room, &pair)) {
+        visit_live(v, &pair);
+    }
+}
+
 /* The press for what a walk shows, if it needs one. */
 static struct torc_press *press_for(const struct torc_keyspace *keyspace, enum torc_parts parts)
 {
@@ -254,12 +276,18 @@ int torc_hash_scan(const struct torc_keyspace *keyspace, const struct torc_key *
         return rc;
     }
     uint64_t next = 0;
-    struct torc_pair_room room;
+    struct live_visit v = {.now = keyspace->now, .visit = visit, .arg = arg};
     if (found.type == TORC_RECORD_COMPACT) {
-        each_compact(found.payload, visit, arg);
+        if (TORC_LIKELY(!torc_compact_expires(found.payload))) {
+            each_compact(found.payload, visit, arg);
+        } else {
+            each_live_compact(found.payload, &v);
+        }
     } else if (found.type == TORC_RECORD_FULL) {
-        next = torc_full_scan(keyspace->arena, torc_load_u40(found.payload), cursor, min_homes,
-                              press_for(keyspace, parts), &room, visit, arg);
+        uint64_t root = torc_load_u40(found.payload);
+        bool all_live = torc_full_at(keyspace->arena, root)->n_expiring == 0;
+        next = torc_full_scan(keyspace->arena, root, cursor, min_homes, press_for(keyspace, parts),
+                              &v.room, all_live ? visit : visit_live, all_live ? arg : &v);
     }
     *out_cursor = next;
     return 0;
@@ -308,7 +336,7 @@ void torc_hash_pack(struct torc_keyspace *keyspace, uint64_t ref, size_t min_sav
     }
 }
 
-static void trim_after_delete(struct torc_keyspace *keyspace, uint64_t ref, uint8_t *block)
+void torc_hash_trim(struct torc_keyspace *keyspace, uint64_t ref, uint8_t *block)
 {
     size_t used = torc_compact_used(block);
     size_t slack = torc_compact_capacity(block) - used;
@@ -343,7 +371,7 @@ static int64_t del_full(struct torc_keyspace *keyspace, uint64_t root,
     bool was_small = torc_hash_is_small(keyspace, root);
     for (size_t i = 0; i < n_fields; ++i) {
         removed += torc_full_del(keyspace->arena, root, torc_hash_slice(keyspace->seed, fields[i]),
-                                 fields[i], 0);
+                                 fields[i], keyspace->now);
     }
     torc_keyspace_note_full(keyspace, root);
     if (!was_small && torc_hash_is_small(keyspace, root)) {
@@ -358,6 +386,9 @@ int64_t torc_hash_del(struct torc_keyspace *keyspace, const struct torc_key *key
                       const struct torc_slice *fields, size_t n_fields)
 {
     uint64_t ref = torc_keyspace_find(keyspace, key);
+    if (ref != TORC_REF_NONE) {
+        ref = torc_keyspace_reap_block(keyspace, key, ref);
+    }
     if (ref == TORC_REF_NONE) {
         return 0;
     }
@@ -368,20 +399,23 @@ int64_t torc_hash_del(struct torc_keyspace *keyspace, const struct torc_key *key
     if (torc_record_type(record) == TORC_RECORD_STRING) {
         return -EINVAL;
     }
+    bool had_times = torc_keyspace_has_times(keyspace, record);
     torc_keyspace_begin(keyspace, TORC_OPERATION_DEL, key->hash);
     if (torc_record_type(record) == TORC_RECORD_COMPACT) {
         removed = del_compact(keyspace, payload, fields, n_fields);
         is_empty = torc_compact_count(payload) == 0;
         if (!is_empty && removed > 0) {
-            trim_after_delete(keyspace, ref, payload);
+            torc_hash_trim(keyspace, ref, payload);
         }
     } else {
         removed = del_full(keyspace, torc_load_u40(payload), fields, n_fields);
         is_empty = torc_full_count(keyspace->arena, torc_load_u40(payload)) == 0;
     }
+    torc_keyspace_recount(keyspace, had_times, record);
     if (is_empty) {
         torc_keyspace_remove(keyspace, key, ref);
     }
+    (void)torc_keyspace_tend_due(keyspace);
     torc_keyspace_end(keyspace);
     return removed;
 }

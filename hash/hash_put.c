@@ -1,3 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What hashes do: writes through either representation, and the way from compact to full.
+ *
+ * A write to a compact hash takes the first of these ways that is sure to work, so that a refused
+ * command changes nothing:
+ *   in place     the block's slack is enough for all pairs whatever they are
+ *   rewritten    one pair: into a new record with room for it; several: in the handle's scratch
+ *                memory first, which tells how much room they really take
+ *   full         a full hash is built beside the block and replaces it
+ *
+ * Before all of them, what is past of the block goes, and if the fields get a time that is sooner
+ * than any of the key, a place for it in the keyspace's due tree is made sure of.
+ */
+#include "hash/expiry.h"
+#include "hash/keyspace_private.h"
+
+/* See may_be_packed(). A block grows by a twelfth or more. */
+#define PACK_ALWAYS_FIELDS 16u
+#define PACK_STEP_PART     12u
+
+/* Fields that are copied from a block into a full hash at once. */
+#define COPY_BATCH 16u
+
+static uint8_t *record_at(const struct torc_keyspace *keyspace, uint64_t ref)
+{
+    return torc_arena_at(keyspace->arena, ref);
+}
+
+/* Is this a time, and not one of the words TORC_EXPIRY_NONE and TORC_EXPIRY_KEEP? */
+static inline bool is_time(uint64_t when)
+{
+    return when - 1 < TORC_EXPIRY_MAX;
+}
+
 /* --- put: full --- */
 
 /* The pairs of one command. */
@@ -6,16 +41,20 @@ struct put {
     const struct torc_key *key;
     const struct torc_pair *pairs;
     size_t n_pairs;
+    uint64_t when;   /* of the fields, or TORC_EXPIRY_NONE or _KEEP */
+    uint64_t expiry; /* the key's */
     struct torc_compact_plan
         plan; /* verbatim: as the compact block that is there, or would be made */
     bool may_be_compact;
 };
 
-static int64_t full_put(struct torc_keyspace *keyspace, uint64_t root,
-                        const struct torc_pair *pairs, size_t n_pairs)
+int64_t torc_hash_put_to_full(struct torc_keyspace *keyspace, uint64_t root,
+                              const struct torc_pair *pairs, size_t n_pairs, uint64_t when,
+                              const uint64_t *whens)
 {
     const struct torc_hash_limits *limits = keyspace->limits;
-    struct torc_full_put_options options = {.verbatim = limits->disable_encoding};
+    struct torc_full_put_options options = {
+        .verbatim = limits->disable_encoding, .now = keyspace->now, .when = when, .whens = whens};
     if (TORC_UNLIKELY(limits->compress_min_bytes != 0) && !limits->disable_encoding) {
         options.press = keyspace->press;
         options.press->min_bytes = limits->compress_min_bytes;
@@ -26,16 +65,22 @@ static int64_t full_put(struct torc_keyspace *keyspace, uint64_t root,
 /* Copy the fields of a compact block into a new full hash. */
 static int copy_to_full(const struct put *put, uint64_t root, const uint8_t *block)
 {
-    struct torc_pair_room rooms[LOOKUP_BATCH];
-    struct torc_pair pairs[LOOKUP_BATCH];
+    struct torc_pair_room rooms[COPY_BATCH];
+    struct torc_pair pairs[COPY_BATCH];
+    uint64_t whens[COPY_BATCH];
+    const bool expires = torc_compact_expires(block);
     uint64_t position = 0;
     size_t n = 0;
     bool more = true;
     while (more) {
         more = torc_compact_next(block, &position, &rooms[n], &pairs[n]);
-        n += more;
-        if (n == LOOKUP_BATCH || (!more && n > 0)) {
-            int64_t created = full_put(put->keyspace, root, pairs, n);
+        if (more) {
+            whens[n] = rooms[n].expiry;
+            ++n;
+        }
+        if (n == COPY_BATCH || (!more && n > 0)) {
+            int64_t created = torc_hash_put_to_full(put->keyspace, root, pairs, n, TORC_EXPIRY_NONE,
+                                                    expires ? whens : NULL);
             if (created < 0) {
                 return (int)created;
             }
@@ -62,20 +107,24 @@ static int64_t build_full(const struct put *put, const uint8_t *block, uint64_t 
         created = copy_to_full(put, root, block);
     }
     if (created == 0) {
-        created = full_put(put->keyspace, root, put->pairs, put->n_pairs);
+        created =
+            torc_hash_put_to_full(put->keyspace, root, put->pairs, put->n_pairs, put->when, NULL);
     }
     if (created < 0) {
         torc_full_destroy(arena, root);
         return created;
     }
-    int rc = torc_record_alloc(arena, torc_stream_shared(arena),
-                               torc_record_key_head_bytes(name.len) + TORC_RECORD_ROOT_BYTES, &ref);
+    int rc =
+        torc_record_alloc(arena, torc_stream_shared(arena),
+                          torc_record_key_head_bytes(name.len, put->expiry != TORC_EXPIRY_NONE) +
+                              TORC_RECORD_ROOT_BYTES,
+                          &ref);
     if (rc != 0) {
         torc_full_destroy(arena, root);
         return rc;
     }
     uint8_t *record = torc_arena_at(arena, ref);
-    torc_store_u40(torc_record_write_key(record, TORC_RECORD_FULL, name), root);
+    torc_store_u40(torc_record_write_key(record, TORC_RECORD_FULL, put->expiry, name), root);
     *out_root = root;
     *out_ref = ref;
     return created;
@@ -110,19 +159,24 @@ static int64_t put_as_full(const struct put *put, uint64_t old_ref)
 
 /* --- put: compact --- */
 
+/* Bytes of the key's record in front of its block. */
+static uint64_t head_bytes(const struct put *put)
+{
+    return torc_record_key_head_bytes(put->key->name.len, put->expiry != TORC_EXPIRY_NONE);
+}
+
 /* A record for the key with an unformatted block of `capacity` bytes. */
 static int alloc_compact(const struct put *put, size_t capacity, uint64_t *out_ref,
                          uint8_t **out_block)
 {
     struct torc_arena *arena = put->keyspace->arena;
     uint64_t ref;
-    int rc = torc_record_alloc(arena, torc_stream_shared(arena),
-                               torc_record_key_head_bytes(put->key->name.len) + capacity, &ref);
+    int rc = torc_record_alloc(arena, torc_stream_shared(arena), head_bytes(put) + capacity, &ref);
     if (rc != 0) {
         return rc;
     }
-    *out_block =
-        torc_record_write_key(torc_arena_at(arena, ref), TORC_RECORD_COMPACT, put->key->name);
+    *out_block = torc_record_write_key(torc_arena_at(arena, ref), TORC_RECORD_COMPACT, put->expiry,
+                                       put->key->name);
     *out_ref = ref;
     return 0;
 }
@@ -131,7 +185,7 @@ static int alloc_compact(const struct put *put, size_t capacity, uint64_t *out_r
  * the record an extent. */
 static size_t capacity_for(const struct put *put, size_t before, size_t need)
 {
-    uint64_t head = torc_record_key_head_bytes(put->key->name.len);
+    uint64_t head = head_bytes(put);
     size_t capacity = torc_compact_grow(before, need);
     if (torc_record_is_extent(head + capacity) && !torc_record_is_extent(head + need)) {
         capacity = TORC_RECORD_MAX_BYTES - head;
@@ -146,8 +200,11 @@ static int64_t put_pairs(const struct put *put, uint8_t *block)
     int64_t created = 0;
     for (size_t i = 0; i < put->n_pairs; ++i) {
         const struct torc_pair *pair = &put->pairs[i];
-        int rc = torc_compact_put(block, seed, torc_hash_slice(seed, pair->field), pair->field,
-                                  pair->value);
+        uint64_t hash = torc_hash_slice(seed, pair->field);
+        int rc =
+            TORC_LIKELY(put->when == TORC_EXPIRY_NONE)
+                ? torc_compact_put(block, seed, hash, pair->field, pair->value)
+                : torc_compact_put_expiring(block, seed, hash, pair->field, pair->value, put->when);
         if (rc < 0) {
             return rc;
         }
@@ -181,7 +238,7 @@ static int64_t put_new(const struct put *put)
     }
     /* Pairs that named a field twice took less than was planned for. */
     if (created < (int64_t)put->n_pairs) {
-        trim_after_delete(put->keyspace, ref, block);
+        torc_hash_trim(put->keyspace, ref, block);
     }
     return created;
 }
@@ -195,10 +252,24 @@ static bool may_be_packed(const uint8_t *block)
            torc_log2_floor(count) != torc_log2_floor(count - count / PACK_STEP_PART);
 }
 
+/* Bytes of entries that the pairs may add to the block, with their times. */
+static size_t entry_bytes(const struct put *put, const uint8_t *block)
+{
+    size_t n_times = put->n_pairs;
+    if (TORC_LIKELY(put->when == TORC_EXPIRY_NONE)) {
+        return put->plan.entry_bytes;
+    }
+    if (put->when == TORC_EXPIRY_KEEP) {
+        n_times = torc_min_u64(n_times, torc_compact_n_expiring(block));
+    }
+    return put->plan.entry_bytes + n_times * TORC_COMPACT_EXPIRY_BYTES +
+           (torc_compact_expires(block) ? 0 : TORC_COMPACT_TRAILER_BYTES);
+}
+
 /* Rewrite the block into a new record with room for one pair, which it can hold. */
 static int64_t rewrite_for_pair(const struct put *put, uint64_t old_ref, const uint8_t *old_block)
 {
-    size_t need = torc_compact_need(old_block, 1, put->plan.entry_bytes);
+    size_t need = torc_compact_need(old_block, 1, entry_bytes(put, old_block));
     size_t capacity =
         capacity_for(put, torc_compact_used(old_block), torc_min_u64(need, TORC_COMPACT_MAX_BYTES));
     uint64_t ref;
@@ -220,6 +291,41 @@ static int64_t rewrite_for_pair(const struct put *put, uint64_t old_ref, const u
     return created;
 }
 
+/* The block in scratch memory takes the place of the old one, in a new record if it has to. */
+static int store_scratch(const struct put *put, uint64_t old_ref, uint8_t *old_block)
+{
+    struct torc_keyspace *keyspace = put->keyspace;
+    const uint8_t *scratch = keyspace->scratch;
+    size_t used = torc_compact_used(scratch);
+    int rc;
+    if (used <= torc_compact_capacity(old_block)) {
+        rc = torc_compact_copy(scratch, old_block, torc_compact_capacity(old_block));
+        assert(rc == 0);
+        return rc;
+    }
+    size_t capacity = capacity_for(put, torc_compact_used(old_block), used);
+    uint64_t ref;
+    uint8_t *block;
+    rc = alloc_compact(put, capacity, &ref, &block);
+    if (rc != 0) {
+        return rc;
+    }
+    rc = torc_compact_copy(scratch, block, capacity);
+    assert(rc == 0);
+    keyspace->root->slack_bytes += capacity - used;
+    torc_keyspace_replace(keyspace, put->key, old_ref, ref);
+    return 0;
+}
+
+int torc_hash_store_scratch(struct torc_keyspace *keyspace, const struct torc_key *key,
+                            uint64_t ref)
+{
+    uint8_t *record = record_at(keyspace, ref);
+    const struct put put = {
+        .keyspace = keyspace, .key = key, .expiry = torc_record_key_expiry(record)};
+    return store_scratch(&put, ref, torc_keyspace_payload(record, key->name.len));
+}
+
 /* Rewrite the block in scratch memory, and from there back into its place if that is large enough,
  * else into a new record. -EMSGSIZE: it must become full. */
 static int64_t rewrite_for_pairs(const struct put *put, uint64_t old_ref, uint8_t *old_block)
@@ -237,24 +343,8 @@ static int64_t rewrite_for_pairs(const struct put *put, uint64_t old_ref, uint8_
     if (created < 0 || torc_compact_count(scratch) > keyspace->limits->compact_max_entries) {
         return -EMSGSIZE;
     }
-    size_t used = torc_compact_used(scratch);
-    if (used <= torc_compact_capacity(old_block)) {
-        rc = torc_compact_copy(scratch, old_block, torc_compact_capacity(old_block));
-        assert(rc == 0);
-        return created;
-    }
-    size_t capacity = capacity_for(put, torc_compact_used(old_block), used);
-    uint64_t ref;
-    uint8_t *block;
-    rc = alloc_compact(put, capacity, &ref, &block);
-    if (rc != 0) {
-        return rc;
-    }
-    rc = torc_compact_copy(scratch, block, capacity);
-    assert(rc == 0);
-    keyspace->root->slack_bytes += capacity - used;
-    torc_keyspace_replace(keyspace, put->key, old_ref, ref);
-    return created;
+    rc = store_scratch(put, old_ref, old_block);
+    return rc != 0 ? rc : created;
 }
 
 /* Would one pair leave more fields than a compact hash may have? */
@@ -268,7 +358,7 @@ static bool pair_passes_count(const struct put *put, const uint8_t *block)
     }
     return count > most ||
            !torc_compact_find(block, torc_hash_slice(put->keyspace->seed, put->pairs->field),
-                              put->pairs->field, 0, &value);
+                              put->pairs->field, put->keyspace->now, &value);
 }
 
 static int64_t put_compact(const struct put *put, uint64_t ref)
@@ -286,7 +376,7 @@ static int64_t put_compact(const struct put *put, uint64_t ref)
         } else if (created == -EMSGSIZE) {
             created = rewrite_for_pairs(put, ref, block);
         }
-    } else if (torc_compact_need(block, put->n_pairs, put->plan.entry_bytes) <=
+    } else if (torc_compact_need(block, put->n_pairs, entry_bytes(put, block)) <=
                    torc_compact_capacity(block) &&
                torc_compact_count(block) + put->n_pairs <= keyspace->limits->compact_max_entries) {
         created = put_pairs(put, block);
@@ -324,14 +414,15 @@ static int64_t put_full(const struct put *put, uint64_t ref)
     struct torc_keyspace *keyspace = put->keyspace;
     uint64_t root =
         torc_load_u40(torc_keyspace_payload(record_at(keyspace, ref), put->key->name.len));
-    int64_t created = full_put(keyspace, root, put->pairs, put->n_pairs);
+    int64_t created =
+        torc_hash_put_to_full(keyspace, root, put->pairs, put->n_pairs, put->when, NULL);
     if (created >= 0) {
         torc_keyspace_note_full(keyspace, root);
     }
     return created;
 }
 
-/* The same for one pair, without a plan. */
+/* The same for one pair, without a plan; nothing in the hash has a time, nor gets one. */
 static int64_t put_at_once_full(struct torc_keyspace *keyspace, const struct torc_key *key,
                                 uint64_t root, const struct torc_pair *pair)
 {
@@ -341,7 +432,7 @@ static int64_t put_at_once_full(struct torc_keyspace *keyspace, const struct tor
         return -EMSGSIZE;
     }
     torc_keyspace_begin(keyspace, TORC_OPERATION_PUT, key->hash);
-    int64_t created = full_put(keyspace, root, pair, 1);
+    int64_t created = torc_hash_put_to_full(keyspace, root, pair, 1, TORC_EXPIRY_NONE, NULL);
     if (created >= 0) {
         torc_keyspace_note_full(keyspace, root);
     }
@@ -349,10 +440,39 @@ static int64_t put_at_once_full(struct torc_keyspace *keyspace, const struct tor
     return created;
 }
 
+/* In place, in a block with times or for a pair that gets one. */
+static TORC_COLD int put_at_once_expiring(struct torc_keyspace *keyspace,
+                                          const struct torc_key *key, uint8_t *record,
+                                          uint8_t *block, const struct torc_pair *pair,
+                                          uint64_t when)
+{
+    uint64_t bound = torc_keyspace_bound(keyspace, record);
+    bool had_times = torc_compact_expires(block);
+    uint64_t due = is_time(when) ? when : TORC_EXPIRY_NEVER;
+    if (torc_compact_due(block) <= keyspace->now) {
+        return -EAGAIN;
+    }
+    int rc = torc_keyspace_reserve_due(keyspace, key, due, bound);
+    if (rc != 0) {
+        return rc;
+    }
+    uint64_t hash = torc_hash_slice(keyspace->seed, pair->field);
+    torc_keyspace_begin(keyspace, TORC_OPERATION_PUT, key->hash);
+    rc = torc_compact_put_expiring(block, keyspace->seed, hash, pair->field, pair->value, when);
+    if (rc >= 0) {
+        torc_keyspace_note_due(keyspace, key, due, bound);
+        torc_keyspace_recount(keyspace, had_times, record);
+        (void)torc_keyspace_tend_due(keyspace);
+    }
+    torc_keyspace_end(keyspace);
+    return rc >= 0 ? rc : -EAGAIN;
+}
+
 /* The common case, without a plan: one short pair and a block with room for it, or a full hash.
  * -EAGAIN: nothing was done, it must go the long way. */
-static int64_t put_at_once(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref,
-                           const struct torc_pair *pair)
+static TORC_ALWAYS_INLINE int64_t put_at_once(struct torc_keyspace *keyspace,
+                                              const struct torc_key *key, uint64_t ref,
+                                              const struct torc_pair *pair, uint64_t when)
 {
     const struct torc_hash_limits *limits = keyspace->limits;
     uint64_t most = torc_min_u64(limits->compact_max_value, limits->max_part_bytes);
@@ -360,13 +480,20 @@ static int64_t put_at_once(struct torc_keyspace *keyspace, const struct torc_key
     uint8_t *block = torc_keyspace_payload(record, key->name.len);
     enum torc_record_type type = torc_record_type(record);
     if (type == TORC_RECORD_FULL) {
-        return put_at_once_full(keyspace, key, torc_load_u40(block), pair);
+        uint64_t root = torc_load_u40(block);
+        if (is_time(when) || TORC_UNLIKELY(torc_full_at(keyspace->arena, root)->n_expiring != 0)) {
+            return -EAGAIN;
+        }
+        return put_at_once_full(keyspace, key, root, pair);
     }
     if (type != TORC_RECORD_COMPACT || pair->field.len > most || pair->value.len > most) {
         return -EAGAIN;
     }
     if (torc_compact_count(block) >= limits->compact_max_entries) {
         return -EAGAIN;
+    }
+    if (is_time(when) || TORC_UNLIKELY(torc_compact_expires(block))) {
+        return put_at_once_expiring(keyspace, key, record, block, pair, when);
     }
     uint64_t hash = torc_hash_slice(keyspace->seed, pair->field);
     torc_keyspace_begin(keyspace, TORC_OPERATION_PUT, key->hash);
@@ -375,11 +502,46 @@ static int64_t put_at_once(struct torc_keyspace *keyspace, const struct torc_key
     return rc >= 0 ? rc : -EAGAIN;
 }
 
+/* The put itself, and what the due tree and the counts of times must know of it. */
+static int64_t put_and_note(struct put *put, uint64_t ref, enum torc_record_type type)
+{
+    struct torc_keyspace *keyspace = put->keyspace;
+    uint64_t bound = TORC_EXPIRY_NEVER;
+    bool had_times = false;
+    uint64_t due = is_time(put->when) ? put->when : TORC_EXPIRY_NEVER;
+    if (ref != TORC_REF_NONE) {
+        const uint8_t *record = record_at(keyspace, ref);
+        put->expiry = torc_record_key_expiry(record);
+        had_times = torc_keyspace_has_times(keyspace, record);
+        bound = torc_keyspace_bound(keyspace, record);
+    }
+    int rc = torc_keyspace_reserve_due(keyspace, put->key, due, bound);
+    if (rc != 0) {
+        return rc;
+    }
+    int64_t created = type == TORC_RECORD_COMPACT ? put_compact(put, ref)
+                      : type == TORC_RECORD_FULL  ? put_full(put, ref)
+                                                  : put_new(put);
+    if (created >= 0 && (had_times || due != TORC_EXPIRY_NEVER)) {
+        torc_keyspace_note_due(keyspace, put->key, due, bound);
+        if (ref != TORC_REF_NONE) {
+            /* It may be another record now; a new key was counted when it was inserted. */
+            ref = torc_keyspace_find_any(keyspace, put->key);
+            torc_keyspace_recount(keyspace, had_times, record_at(keyspace, ref));
+        }
+    }
+    (void)torc_keyspace_tend_due(keyspace);
+    return created;
+}
+
 static int64_t put_planned(struct put *put, uint64_t ref)
 {
     struct torc_keyspace *keyspace = put->keyspace;
     enum torc_record_type type = TORC_RECORD_FILLER;
     put->plan.verbatim = keyspace->limits->disable_encoding;
+    if (ref != TORC_REF_NONE) {
+        ref = torc_keyspace_reap_block(keyspace, put->key, ref);
+    }
     if (ref != TORC_REF_NONE) {
         uint8_t *record = record_at(keyspace, ref);
         type = torc_record_type(record);
@@ -398,26 +560,78 @@ static int64_t put_planned(struct put *put, uint64_t ref)
     if (put->n_pairs == 0) {
         return 0;
     }
+    put->plan.n_expiring = is_time(put->when) ? put->n_pairs : 0;
     torc_keyspace_begin(keyspace, TORC_OPERATION_PUT, put->key->hash);
-    int64_t created = type == TORC_RECORD_COMPACT ? put_compact(put, ref)
-                      : type == TORC_RECORD_FULL  ? put_full(put, ref)
-                                                  : put_new(put);
+    int64_t created = put_and_note(put, ref, type);
     torc_keyspace_end(keyspace);
     return created;
+}
+
+static TORC_ALWAYS_INLINE int64_t put_pairs_until(struct torc_keyspace *keyspace,
+                                                  const struct torc_key *key,
+                                                  const struct torc_pair *pairs, size_t n_pairs,
+                                                  uint64_t when)
+{
+    uint64_t ref = torc_keyspace_find_to_change(keyspace, key);
+    if (ref != TORC_REF_NONE && n_pairs == 1) {
+        int64_t created = put_at_once(keyspace, key, ref, pairs, when);
+        if (TORC_LIKELY(created != -EAGAIN)) {
+            return created;
+        }
+    }
+    struct put put = {
+        .keyspace = keyspace, .key = key, .pairs = pairs, .n_pairs = n_pairs, .when = when};
+    return put_planned(&put, ref);
 }
 
 int64_t torc_hash_put(struct torc_keyspace *keyspace, const struct torc_key *key,
                       const struct torc_pair *pairs, size_t n_pairs)
 {
-    uint64_t ref = torc_keyspace_find(keyspace, key);
-    if (ref != TORC_REF_NONE && n_pairs == 1) {
-        int64_t created = put_at_once(keyspace, key, ref, pairs);
-        if (TORC_LIKELY(created != -EAGAIN)) {
-            return created;
+    return put_pairs_until(keyspace, key, pairs, n_pairs, TORC_EXPIRY_NONE);
+}
+
+/* The fields of the pairs go: 0, or an error. */
+static int64_t remove_fields(struct torc_keyspace *keyspace, const struct torc_key *key,
+                             const struct torc_pair *pairs, size_t n_pairs)
+{
+    for (size_t i = 0; i < n_pairs; ++i) {
+        int64_t removed = torc_hash_del(keyspace, key, &pairs[i].field, 1);
+        if (removed < 0) {
+            return removed;
         }
     }
-    struct put put = {.keyspace = keyspace, .key = key, .pairs = pairs, .n_pairs = n_pairs};
-    return put_planned(&put, ref);
+    return 0;
+}
+
+int64_t torc_hash_put_expiring(struct torc_keyspace *keyspace, const struct torc_key *key,
+                               const struct torc_pair *pairs, size_t n_pairs, uint64_t when)
+{
+    if (when == TORC_EXPIRY_NONE) {
+        return torc_hash_put(keyspace, key, pairs, n_pairs);
+    }
+    assert(is_time(when) || when == TORC_EXPIRY_KEEP);
+    if (torc_expiry_is_past(when, keyspace->now)) {
+        return remove_fields(keyspace, key, pairs, n_pairs);
+    }
+    return put_pairs_until(keyspace, key, pairs, n_pairs, when);
+}
+
+int torc_hash_promote(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref,
+                      uint64_t *out_ref)
+{
+    uint8_t *record = record_at(keyspace, ref);
+    const struct put put = {
+        .keyspace = keyspace, .key = key, .expiry = torc_record_key_expiry(record)};
+    uint64_t root;
+    uint64_t new_ref;
+    int64_t created =
+        build_full(&put, torc_keyspace_payload(record, key->name.len), &root, &new_ref);
+    if (created < 0) {
+        return (int)created;
+    }
+    torc_keyspace_replace(keyspace, key, ref, new_ref);
+    *out_ref = new_ref;
+    return 0;
 }
 
 int torc_hash_put_absent(struct torc_keyspace *keyspace, const struct torc_key *key,
@@ -430,4 +644,3 @@ int torc_hash_put_absent(struct torc_keyspace *keyspace, const struct torc_key *
     }
     return (int)torc_hash_put(keyspace, key, pair, 1);
 }
-

@@ -19,11 +19,16 @@ static uint8_t *put_bytes(uint8_t *p, struct torc_slice s)
     return p + s.len;
 }
 
-uint8_t *torc_record_write_key(uint8_t *record, enum torc_record_type type, struct torc_slice key)
+uint8_t *torc_record_write_key(uint8_t *record, enum torc_record_type type, uint64_t when,
+                               struct torc_slice key)
 {
     uint8_t *p = record;
-    *p++ = (uint8_t)type;
+    *p++ = (uint8_t)((unsigned)type | (when != TORC_EXPIRY_NONE ? TORC_RECORD_EXPIRES : 0));
     p += torc_record_len_put(p, (uint32_t)key.len);
+    if (when != TORC_EXPIRY_NONE) {
+        torc_expiry_store(p, when);
+        p += TORC_RECORD_EXPIRY_BYTES;
+    }
     return put_bytes(p, key);
 }
 

@@ -223,15 +223,25 @@ static inline struct torc_slice torc_record_name(const uint8_t *record)
 
 /* --- key records --- */
 
-/* Bytes of a key record up to its payload. */
-static inline uint64_t torc_record_key_head_bytes(uint64_t key_len)
+/* Bytes of a key record, with an expiry or without, up to its payload. */
+static inline uint64_t torc_record_key_head_bytes(uint64_t key_len, bool expires)
 {
-    return 1 + torc_record_len_size(key_len) + key_len;
+    return 1 + torc_record_len_size(key_len) + (expires ? TORC_RECORD_EXPIRY_BYTES : 0) + key_len;
 }
 
-/* Write tag, length and key; returns where the payload goes: torc_record_key_head_bytes() behind
- * `record`. */
-uint8_t *torc_record_write_key(uint8_t *record, enum torc_record_type type, struct torc_slice key);
+/* Write tag, length, time (`when`, or TORC_EXPIRY_NONE) and key; returns where the payload goes:
+ * torc_record_key_head_bytes() behind `record`. */
+uint8_t *torc_record_write_key(uint8_t *record, enum torc_record_type type, uint64_t when,
+                               struct torc_slice key);
+
+/* The time of a key record; TORC_EXPIRY_NONE. */
+static inline uint64_t torc_record_key_expiry(const uint8_t *record)
+{
+    if (TORC_LIKELY(!torc_record_expires(record))) {
+        return TORC_EXPIRY_NONE;
+    }
+    return torc_expiry_load(record + 1 + torc_record_len_span(record[1]));
+}
 
 /* The payload of a key record, borrowed: compact block, root reference or string. */
 static inline const uint8_t *torc_record_payload(const uint8_t *record)

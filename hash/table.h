@@ -122,6 +122,10 @@ void torc_table_each_between(const struct torc_arena *arena, const struct torc_t
 uint64_t torc_table_random(const struct torc_arena *arena, const struct torc_table *table,
                            uint64_t random_bits) TORC_MUST_USE;
 
+/* First step of a batch of such choices: bring the line of the first draw into the cache. */
+void torc_table_random_prefetch(const struct torc_arena *arena, const struct torc_table *table,
+                                uint64_t random_bits);
+
 /* Note that the entry with this hash is used. Entries of the same line and fingerprint, one in 30
  * or so, are taken for it; nothing happens if there is none. O(1), reads no record. */
 void torc_table_mark(const struct torc_arena *arena, const struct torc_table *table, uint64_t hash);

@@ -142,7 +142,9 @@ START_TEST(the_bytes_of_records_are_as_documented)
                torc_slice_str("123e4567-e89b-12d3-a456-426614174000"));
     ck_assert_mem_eq(record, uuid, sizeof(uuid));
     ck_assert_uint_eq(torc_record_bytes(record), sizeof(uuid));
-    torc_store_u40(torc_record_write_key(record, TORC_RECORD_FULL, torc_slice_str("key")), 0x100);
+    torc_store_u40(
+        torc_record_write_key(record, TORC_RECORD_FULL, TORC_EXPIRY_NONE, torc_slice_str("key")),
+        0x100);
     ck_assert_mem_eq(record, full, sizeof(full));
     ck_assert_uint_eq(torc_record_root(record), 0x100);
     ck_assert_uint_eq(torc_record_bytes(record), sizeof(full));
@@ -257,11 +259,12 @@ START_TEST(a_key_record_knows_its_payload)
     struct torc_record_view view;
     for (uint32_t key_len = 0; key_len < 400; key_len += 57) {
         struct torc_slice key = filled(names, key_len, 'k');
-        uint8_t *block = torc_record_write_key(record, TORC_RECORD_COMPACT, key);
-        ck_assert_uint_eq((size_t)(block - record), torc_record_key_head_bytes(key_len));
+        uint8_t *block = torc_record_write_key(record, TORC_RECORD_COMPACT, TORC_EXPIRY_NONE, key);
+        ck_assert_uint_eq((size_t)(block - record), torc_record_key_head_bytes(key_len, false));
         torc_compact_init(block, 100, false);
         ck_assert_ptr_eq(torc_record_payload(record), block);
-        ck_assert_uint_eq(torc_record_bytes(record), torc_record_key_head_bytes(key_len) + 100);
+        ck_assert_uint_eq(torc_record_bytes(record),
+                          torc_record_key_head_bytes(key_len, false) + 100);
         ck_assert_int_eq(torc_record_parse(record, sizeof(record), &view), 0);
         ck_assert_uint_eq(view.bytes, torc_record_bytes(record));
         ck_assert(torc_slice_equal(view.name, key));
@@ -276,7 +279,8 @@ START_TEST(a_string_record_is_measured_and_parsed)
 {
     uint8_t record[300];
     struct torc_record_view view;
-    uint8_t *p = torc_record_write_key(record, TORC_RECORD_STRING, torc_slice_str("s"));
+    uint8_t *p =
+        torc_record_write_key(record, TORC_RECORD_STRING, TORC_EXPIRY_NONE, torc_slice_str("s"));
     p += torc_record_len_put(p, 200);
     memset(p, 'x', 200);
     ck_assert_uint_eq(torc_record_bytes(record), 3 + 2 + 200);
@@ -335,9 +339,10 @@ START_TEST(a_record_that_is_cut_off_is_refused)
         torc_record_write_field(record, owner, 123456, torc_slice_str("field"), &part);
         check_cuts(record, torc_record_bytes(record));
     }
-    torc_store_u40(torc_record_write_key(record, TORC_RECORD_FULL, wide), 1);
+    torc_store_u40(torc_record_write_key(record, TORC_RECORD_FULL, TORC_EXPIRY_NONE, wide), 1);
     check_cuts(record, torc_record_bytes(record));
-    torc_compact_init(torc_record_write_key(record, TORC_RECORD_COMPACT, wide), 60, false);
+    torc_compact_init(torc_record_write_key(record, TORC_RECORD_COMPACT, TORC_EXPIRY_NONE, wide),
+                      60, false);
     check_cuts(record, torc_record_bytes(record));
     torc_record_write_hole(record, 50);
     check_cuts(record, 50);
