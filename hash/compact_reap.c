@@ -14,10 +14,10 @@
 
 /* What is gone, in scratch memory of any alignment: 64 bits for 64 bytes of entries, then, from
  * SUMS_AT on, the number of bits before each of these, 2 bytes each. */
-#define WORD_BYTES 8u
-#define SUM_BYTES  2u
+#define WORD_BYTES ((size_t)8)
+#define SUM_BYTES  ((size_t)2)
 #define WORDS_MAX  ((TORC_COMPACT_MAX_BYTES + 64u) / 64u)
-#define SUMS_AT    ((size_t)WORD_BYTES * WORDS_MAX)
+#define SUMS_AT    (WORD_BYTES * WORDS_MAX)
 static_assert(SUMS_AT + SUM_BYTES * WORDS_MAX <= TORC_COMPACT_MAX_BYTES, "it has room");
 
 /* Set the bits [from, from + n). */
@@ -45,9 +45,9 @@ static void sum_up(uint8_t *gone, size_t n_words)
 /* Whether the entry at this offset is gone; if not, *out_offset is where it is now. */
 static bool is_gone(const uint8_t *gone, uint16_t offset, uint16_t *out_offset)
 {
-    const uint64_t word = torc_load_u64(gone + WORD_BYTES * (size_t)(offset / 64));
+    const uint64_t word = torc_load_u64(gone + WORD_BYTES * (offset / 64));
     const unsigned bit = offset % 64;
-    const unsigned before = torc_load_u16(gone + SUMS_AT + SUM_BYTES * (size_t)(offset / 64)) +
+    const unsigned before = torc_load_u16(gone + SUMS_AT + SUM_BYTES * (offset / 64)) +
                             (unsigned)__builtin_popcountll(word & ((1ull << bit) - 1));
     *out_offset = (uint16_t)(offset - before);
     return (word >> bit & 1) != 0;

@@ -96,6 +96,16 @@ static inline int put_text(uint8_t *block, const char *name, const char *value)
     return put(block, torc_slice_str(name), torc_slice_str(value));
 }
 
+static inline int put_expiring_text(uint8_t *block, const char *name, const char *value,
+                                    uint64_t when)
+{
+    const struct torc_slice field = torc_slice_str(name);
+    int rc =
+        torc_compact_put_expiring(block, SEED, hash_of(field), field, torc_slice_str(value), when);
+    check_block(block);
+    return rc;
+}
+
 /* Put fields [0, n), all of 14 and 16 bytes. */
 static inline void fill_block(uint8_t *block, size_t n)
 {

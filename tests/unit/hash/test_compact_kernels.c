@@ -166,6 +166,21 @@ static uint8_t *with_common_lens(const uint8_t *block, uint64_t mask)
     return common;
 }
 
+/* Give each field but every third a time. */
+static void set_some_times(uint8_t *block, uint64_t mask)
+{
+    const size_t n = torc_compact_count(block);
+    for (size_t i = 0; i < n; i++) {
+        struct torc_pair pair;
+        struct torc_pair_room room;
+        torc_compact_at(block, i, &room, &pair);
+        const struct torc_slice field = pair.field;
+        HOLDS(i % 3 == 2 ||
+              torc_compact_set_expiry(block, torc_squeezed_hash(mask, field.data, field.len), field,
+                                      1000 + i) == 0);
+    }
+}
+
 START_TEST(each_level_finds_what_is_there_at_each_count)
 {
     static uint8_t roomy[TORC_COMPACT_MAX_BYTES];
@@ -190,6 +205,15 @@ START_TEST(each_level_finds_what_is_there_at_each_count)
                 check_lookups(torc_compact_ops_at(levels[l]), block, masks[m]);
                 check_lookups(torc_compact_ops_at(levels[l]), roomy, masks[m]);
                 check_lookups(torc_compact_ops_at(levels[l]), common, masks[m]);
+            }
+            /* The same with times, in the block with common lengths: they are for the future. */
+            torc_compact_init(roomy, sizeof roomy, false);
+            HOLDS(torc_compact_copy(common, roomy, sizeof roomy) == 0);
+            set_some_times(roomy, masks[m]);
+            HOLDS(torc_compact_check_hashed(roomy, sizeof roomy, torc_squeezed_hash, masks[m],
+                                            NULL) == 0);
+            for (size_t l = 0; l < N_LEVELS; l++) {
+                check_lookups(torc_compact_ops_at(levels[l]), roomy, masks[m]);
             }
             free(common);
             free(block);
