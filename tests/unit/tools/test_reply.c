@@ -341,56 +341,56 @@ END_TEST
 START_TEST(room_for_an_array_is_asked_for_and_numbers_are_items)
 {
     uint8_t bytes[64];
-    struct torc_ring_sink ring;
+    struct torc_ring_sink mine;
     struct torc_reply reply;
-    torc_ring_sink_init(&ring, NULL, 1000, bytes, sizeof bytes, TORC_OP_HTTL, 1);
-    ck_assert(torc_sink_reserve_items(&ring.sink, 2, 8));
-    torc_sink_array(&ring.sink, 2);
-    torc_sink_integer_item(&ring.sink, -2);
-    torc_sink_integer_item(&ring.sink, 123456);
-    ck_assert(torc_reply_is_complete(&ring.writer));
-    ck_assert_uint_eq(ring.writer.len, TORC_MESSAGE_HEAD_BYTES + 4 + 2 * 4 + 8);
-    ck_assert_int_eq(torc_reply_decode(bytes, ring.writer.len, &reply), 0);
+    torc_ring_sink_init(&mine, NULL, 1000, bytes, sizeof bytes, TORC_OP_HTTL, 1);
+    ck_assert(torc_sink_reserve_items(&mine.sink, 2, 8));
+    torc_sink_array(&mine.sink, 2);
+    torc_sink_integer_item(&mine.sink, -2);
+    torc_sink_integer_item(&mine.sink, 123456);
+    ck_assert(torc_reply_is_complete(&mine.writer));
+    ck_assert_uint_eq(mine.writer.len, TORC_MESSAGE_HEAD_BYTES + 4 + 2 * 4 + 8);
+    ck_assert_int_eq(torc_reply_decode(bytes, mine.writer.len, &reply), 0);
     ck_assert(torc_slice_equal(torc_reply_at(&reply, 1), torc_slice_str("123456")));
 
     /* Too much for the memory there is: the maker learns what it takes, and nothing was given. */
-    torc_ring_sink_begin(&ring, bytes, sizeof bytes, TORC_OP_HTTL, 1);
-    ck_assert(!torc_sink_reserve_items(&ring.sink, 3, 50));
-    ck_assert(ring.was_asked && ring.writer.overflow);
-    ck_assert_uint_eq(ring.writer.need, TORC_MESSAGE_HEAD_BYTES + 4 + 3 * 4 + 50);
-    torc_ring_sink_begin(&ring, bytes, sizeof bytes, TORC_OP_HTTL, 1);
-    ck_assert(!torc_sink_reserve_items(&ring.sink, 1, (size_t)1 << 31));
-    ck_assert_uint_eq(ring.writer.need, SIZE_MAX);
+    torc_ring_sink_begin(&mine, bytes, sizeof bytes, TORC_OP_HTTL, 1);
+    ck_assert(!torc_sink_reserve_items(&mine.sink, 3, 50));
+    ck_assert(mine.was_asked && mine.writer.overflow);
+    ck_assert_uint_eq(mine.writer.need, TORC_MESSAGE_HEAD_BYTES + 4 + 3 * 4 + 50);
+    torc_ring_sink_begin(&mine, bytes, sizeof bytes, TORC_OP_HTTL, 1);
+    ck_assert(!torc_sink_reserve_items(&mine.sink, 1, (size_t)1 << 31));
+    ck_assert_uint_eq(mine.writer.need, SIZE_MAX);
 
-    torc_ring_sink_begin(&ring, bytes, sizeof bytes, TORC_OP_HTTL, 1);
-    torc_sink_postpone(&ring.sink);
-    ck_assert(ring.sink.is_postponed && ring.room == -EAGAIN);
-    torc_ring_sink_begin(&ring, bytes, sizeof bytes, TORC_OP_HTTL, 1);
-    ck_assert(!ring.sink.is_postponed && ring.room == 0);
+    torc_ring_sink_begin(&mine, bytes, sizeof bytes, TORC_OP_HTTL, 1);
+    torc_sink_postpone(&mine.sink);
+    ck_assert(mine.sink.is_postponed && mine.room == -EAGAIN);
+    torc_ring_sink_begin(&mine, bytes, sizeof bytes, TORC_OP_HTTL, 1);
+    ck_assert(!mine.sink.is_postponed && mine.room == 0);
 }
 END_TEST
 
 START_TEST(room_for_an_array_above_the_output_limit_is_refused)
 {
-    struct torc_output output;
-    struct torc_resp_sink resp;
-    const uint8_t protocol = 2;
-    torc_output_init(&output, 1000);
-    torc_resp_sink_init(&resp, &output, &protocol);
-    ck_assert(!torc_sink_reserve_items(&resp.sink, 1, 1000));
-    ck_assert(!output.failed);
-    ck_assert_int_eq(resp.sink.fault, TORC_FAULT_OUTPUT_TOO_LARGE);
-    ck_assert(!torc_sink_reserve_items(&resp.sink, 1, SIZE_MAX));
-    ck_assert(!torc_sink_reserve_items(&resp.sink, INT32_MAX, 0));
-    ck_assert(torc_sink_reserve_items(&resp.sink, 2, 4));
-    size_t pending = torc_output_pending(&output);
-    torc_sink_array(&resp.sink, 2);
-    torc_sink_integer_item(&resp.sink, 17);
-    torc_sink_integer_item(&resp.sink, -2);
-    struct torc_slice all = torc_output_front(&output);
+    struct torc_output small;
+    struct torc_resp_sink limited;
+    const uint8_t version = 2;
+    torc_output_init(&small, 1000);
+    torc_resp_sink_init(&limited, &small, &version);
+    ck_assert(!torc_sink_reserve_items(&limited.sink, 1, 1000));
+    ck_assert(!small.failed);
+    ck_assert_int_eq(limited.sink.fault, TORC_FAULT_OUTPUT_TOO_LARGE);
+    ck_assert(!torc_sink_reserve_items(&limited.sink, 1, SIZE_MAX));
+    ck_assert(!torc_sink_reserve_items(&limited.sink, INT32_MAX, 0));
+    ck_assert(torc_sink_reserve_items(&limited.sink, 2, 4));
+    size_t pending = torc_output_pending(&small);
+    torc_sink_array(&limited.sink, 2);
+    torc_sink_integer_item(&limited.sink, 17);
+    torc_sink_integer_item(&limited.sink, -2);
+    struct torc_slice all = torc_output_front(&small);
     ck_assert(torc_slice_equal(torc_slice_of(all.data + pending, all.len - pending),
                                torc_slice_str("*2\r\n:17\r\n:-2\r\n")));
-    torc_output_fini(&output);
+    torc_output_fini(&small);
 }
 END_TEST
 
