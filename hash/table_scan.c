@@ -171,6 +171,18 @@ static uint64_t visit_range(struct walk *walk)
     }
 }
 
+void torc_table_each_between(const struct torc_arena *arena, const struct torc_table *table,
+                             uint64_t first, uint64_t last, void (*visit)(void *arg, uint64_t ref),
+                             void *arg)
+{
+    if (table->count == 0 || first > last) {
+        return;
+    }
+    struct walk walk = {
+        .arena = arena, .table = table, .first = first, .last = last, .visit = visit, .arg = arg};
+    (void)visit_range(&walk);
+}
+
 static uint64_t reverse_bits(uint64_t v)
 {
     v = __builtin_bswap64(v);

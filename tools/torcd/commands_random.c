@@ -232,6 +232,9 @@ static void give_one(struct torc_service *service, struct torc_call *call)
 
 void torc_command_hrandfield(struct torc_service *service, struct torc_call *call)
 {
+    if (!torc_call_reap(service, call, &call->key)) {
+        return;
+    }
     if (call->request.n_strings == 1) {
         give_one(service, call);
         return;
@@ -261,6 +264,9 @@ void torc_command_hrandfield(struct torc_service *service, struct torc_call *cal
 
 void torc_command_randomkey(struct torc_service *service, struct torc_call *call)
 {
+    if (!torc_call_reap_all(service, call)) {
+        return;
+    }
     struct torc_random random = torc_random_start(service);
     struct torc_slice key = torc_keyspace_random(service->keyspace, torc_random_next(&random));
     if (key.data == NULL) {

@@ -215,9 +215,10 @@ START_TEST(a_key_that_holds_no_hash_is_left_alone)
     uint64_t cursor;
     /* No command makes a string yet. */
     ck_assert_int_eq(torc_record_alloc(arena, torc_stream_shared(arena),
-                                       torc_record_key_head_bytes(1) + 1 + 5, &ref),
+                                       torc_record_key_head_bytes(1, false) + 1 + 5, &ref),
                      0);
-    uint8_t *p = torc_record_write_key(torc_arena_at(arena, ref), TORC_RECORD_STRING, key.name);
+    uint8_t *p = torc_record_write_key(torc_arena_at(arena, ref), TORC_RECORD_STRING,
+                                       TORC_EXPIRY_NONE, key.name);
     p += torc_record_len_put(p, 5);
     memset(p, 's', 5);
     ck_assert_int_eq(torc_keyspace_insert(ks, &key, ref), 0);
