@@ -165,15 +165,27 @@ void torc_due_init(struct torc_due *due)
     *due = (struct torc_due){.bound = TORC_EXPIRY_NEVER};
 }
 
+/* Bits of a hash that choose its cell. */
+static unsigned used_bits(const struct torc_arena *arena, const struct torc_due *due, uint64_t hash)
+{
+    unsigned used = 0;
+    for (uint64_t child = due->root; child != 0;) {
+        unsigned log2 = child_log2(child);
+        child = slot_below(arena, child, hash, used)->child;
+        used += log2;
+    }
+    return used;
+}
+
 int torc_due_reserve(struct torc_arena *arena, struct torc_due *due, uint64_t hash,
                      uint64_t population)
 {
     for (;;) {
-        struct path path = path_to(arena, due, hash);
-        unsigned used = path.steps[path.n - 1].used;
-        if (!is_too_large(population, used) || used + NODE_MAX_LOG2 > USED_MAX) {
+        unsigned used = used_bits(arena, due, hash);
+        if (TORC_LIKELY(!is_too_large(population, used)) || used + NODE_MAX_LOG2 > USED_MAX) {
             return 0;
         }
+        struct path path = path_to(arena, due, hash);
         int rc = split(arena, due, &path, population);
         if (rc != 0) {
             return rc;
