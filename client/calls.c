@@ -7,9 +7,7 @@
 
 #include <stdio.h>
 
-#define DECIMAL_BYTES 21 /* 2^64 - 1 or -2^63, and a terminator */
-
-static int fail_kind(struct torc *torc)
+int torc_fail_kind(struct torc *torc)
 {
     torc->broken = true;
     return torc_fail(torc, TORC_EBADMSG,
@@ -26,7 +24,8 @@ static int64_t call_count(struct torc *torc, enum torc_op op, const struct torc_
         return rc;
     }
     /* A negative count would look like an error. */
-    return reply.kind == TORC_REPLY_INT && reply.integer >= 0 ? reply.integer : fail_kind(torc);
+    return reply.kind == TORC_REPLY_INT && reply.integer >= 0 ? reply.integer
+                                                              : torc_fail_kind(torc);
 }
 
 /* The same for a key and one or more other strings, or for one or more keys. */
@@ -66,8 +65,8 @@ static int call_few_with(struct torc *torc, enum torc_op op, const uint64_t *num
     return torc_call(torc, op, numbers, strings, n, out_reply);
 }
 
-static int call_few(struct torc *torc, enum torc_op op, const struct torc_bytes *bytes, size_t n,
-                    struct torc_reply *out_reply)
+int torc_call_few(struct torc *torc, enum torc_op op, const struct torc_bytes *bytes, size_t n,
+                  struct torc_reply *out_reply)
 {
     return call_few_with(torc, op, NULL, bytes, n, out_reply);
 }
@@ -76,21 +75,22 @@ static int64_t call_few_count(struct torc *torc, enum torc_op op, const struct t
                               size_t n)
 {
     struct torc_reply reply;
-    int rc = call_few(torc, op, bytes, n, &reply);
+    int rc = torc_call_few(torc, op, bytes, n, &reply);
     if (rc != TORC_OK) {
         return rc;
     }
-    return reply.kind == TORC_REPLY_INT && reply.integer >= 0 ? reply.integer : fail_kind(torc);
+    return reply.kind == TORC_REPLY_INT && reply.integer >= 0 ? reply.integer
+                                                              : torc_fail_kind(torc);
 }
 
 int torc_ping(struct torc *torc)
 {
     struct torc_reply reply;
-    int rc = call_few(torc, TORC_OP_PING, NULL, 0, &reply);
+    int rc = torc_call_few(torc, TORC_OP_PING, NULL, 0, &reply);
     if (rc != TORC_OK) {
         return rc;
     }
-    return reply.kind == TORC_REPLY_TEXT ? TORC_OK : fail_kind(torc);
+    return reply.kind == TORC_REPLY_TEXT ? TORC_OK : torc_fail_kind(torc);
 }
 
 int torc_hset(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
@@ -98,7 +98,7 @@ int torc_hset(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
 {
     const struct torc_bytes bytes[] = {key, field, value};
     int64_t n = call_few_count(torc, TORC_OP_HSET, bytes, 3);
-    return n <= 1 ? (int)n : fail_kind(torc);
+    return n <= 1 ? (int)n : torc_fail_kind(torc);
 }
 
 int64_t torc_hset_many(struct torc *torc, struct torc_bytes key, const struct torc_bytes *pairs,
@@ -114,7 +114,7 @@ int torc_hsetnx(struct torc *torc, struct torc_bytes key, struct torc_bytes fiel
 {
     const struct torc_bytes bytes[] = {key, field, value};
     int64_t n = call_few_count(torc, TORC_OP_HSETNX, bytes, 3);
-    return n <= 1 ? (int)n : fail_kind(torc);
+    return n <= 1 ? (int)n : torc_fail_kind(torc);
 }
 
 /* A call whose reply is bytes, 1, or nil, 0. */
@@ -122,7 +122,7 @@ static int call_bytes(struct torc *torc, enum torc_op op, const struct torc_byte
                       struct torc_bytes *out_bytes)
 {
     struct torc_reply reply;
-    int rc = call_few(torc, op, bytes, n, &reply);
+    int rc = torc_call_few(torc, op, bytes, n, &reply);
     if (rc != TORC_OK) {
         return rc;
     }
@@ -131,7 +131,7 @@ static int call_bytes(struct torc *torc, enum torc_op op, const struct torc_byte
         return 0;
     }
     if (reply.kind != TORC_REPLY_BYTES) {
-        return fail_kind(torc);
+        return torc_fail_kind(torc);
     }
     *out_bytes = torc_mem(reply.bytes.data, reply.bytes.len);
     return 1;
@@ -145,6 +145,21 @@ int torc_hget(struct torc *torc, struct torc_bytes key, struct torc_bytes field,
     }
     const struct torc_bytes bytes[] = {key, field};
     return call_bytes(torc, TORC_OP_HGET, bytes, 2, out_value);
+}
+
+int64_t torc_give_values(struct torc *torc, const struct torc_reply *reply, size_t n_values,
+                         struct torc_bytes *out_values)
+{
+    if (reply->kind != TORC_REPLY_ARRAY || reply->count != n_values) {
+        return torc_fail_kind(torc);
+    }
+    int64_t found = 0;
+    for (uint32_t i = 0; i < reply->count; i++) {
+        struct torc_slice value = torc_reply_at(reply, i);
+        out_values[i] = torc_mem(value.data, value.len);
+        found += value.data != NULL;
+    }
+    return found;
 }
 
 int64_t torc_hmget(struct torc *torc, struct torc_bytes key, const struct torc_bytes *fields,
@@ -167,16 +182,7 @@ int64_t torc_hmget(struct torc *torc, struct torc_bytes key, const struct torc_b
     if (rc != TORC_OK) {
         return rc;
     }
-    if (reply.kind != TORC_REPLY_ARRAY || reply.count != n_fields) {
-        return fail_kind(torc);
-    }
-    int64_t found = 0;
-    for (uint32_t i = 0; i < reply.count; i++) {
-        struct torc_slice value = torc_reply_at(&reply, i);
-        out_values[i] = torc_mem(value.data, value.len);
-        found += value.data != NULL;
-    }
-    return found;
+    return torc_give_values(torc, &reply, n_fields, out_values);
 }
 
 int64_t torc_hdel(struct torc *torc, struct torc_bytes key, const struct torc_bytes *fields,
@@ -194,7 +200,7 @@ int torc_hexists(struct torc *torc, struct torc_bytes key, struct torc_bytes fie
 {
     const struct torc_bytes bytes[] = {key, field};
     int64_t n = call_few_count(torc, TORC_OP_HEXISTS, bytes, 2);
-    return n <= 1 ? (int)n : fail_kind(torc);
+    return n <= 1 ? (int)n : torc_fail_kind(torc);
 }
 
 int64_t torc_hstrlen(struct torc *torc, struct torc_bytes key, struct torc_bytes field)
@@ -217,7 +223,7 @@ int torc_hincrby(struct torc *torc, struct torc_bytes key, struct torc_bytes fie
         return rc;
     }
     if (reply.kind != TORC_REPLY_INT) {
-        return fail_kind(torc);
+        return torc_fail_kind(torc);
     }
     *out_value = reply.integer;
     return TORC_OK;
@@ -235,7 +241,7 @@ int torc_hincrbyfloat(struct torc *torc, struct torc_bytes key, struct torc_byte
     if (rc == 1) {
         *out_value = value;
     }
-    return rc == 1 ? TORC_OK : rc == 0 ? fail_kind(torc) : rc;
+    return rc == 1 ? TORC_OK : rc == 0 ? torc_fail_kind(torc) : rc;
 }
 
 int64_t torc_del(struct torc *torc, const struct torc_bytes *keys, size_t n_keys)
@@ -274,11 +280,11 @@ int torc_randomkey(struct torc *torc, struct torc_bytes *out_key)
 static int call_flush(struct torc *torc, enum torc_op op)
 {
     struct torc_reply reply;
-    int rc = call_few(torc, op, NULL, 0, &reply);
+    int rc = torc_call_few(torc, op, NULL, 0, &reply);
     if (rc != TORC_OK) {
         return rc;
     }
-    return reply.kind == TORC_REPLY_OK ? TORC_OK : fail_kind(torc);
+    return reply.kind == TORC_REPLY_OK ? TORC_OK : torc_fail_kind(torc);
 }
 
 int torc_flushall(struct torc *torc)
@@ -311,7 +317,7 @@ static bool read_digits(struct torc_slice text, uint64_t *out_value)
 int64_t torc_time(struct torc *torc)
 {
     struct torc_reply reply;
-    int rc = call_few(torc, TORC_OP_TIME, NULL, 0, &reply);
+    int rc = torc_call_few(torc, TORC_OP_TIME, NULL, 0, &reply);
     if (rc != TORC_OK) {
         return rc;
     }
@@ -320,7 +326,7 @@ int64_t torc_time(struct torc *torc)
     if (reply.kind != TORC_REPLY_ARRAY || reply.count != 2 ||
         !read_digits(torc_reply_at(&reply, 0), &seconds) ||
         !read_digits(torc_reply_at(&reply, 1), &us)) {
-        return fail_kind(torc);
+        return torc_fail_kind(torc);
     }
     return (int64_t)(seconds * 1000000u + us);
 }
@@ -331,7 +337,7 @@ static int give_result(struct torc *torc, const struct torc_reply *reply, enum t
 {
     struct torc_result result;
     if (!torc_result_fill(torc, reply, 0, &result) || result.kind != kind) {
-        return fail_kind(torc);
+        return torc_fail_kind(torc);
     }
     *out_result = result;
     return TORC_OK;
@@ -343,7 +349,7 @@ int torc_hgetall(struct torc *torc, struct torc_bytes key, struct torc_result *o
         return torc_fail_output(torc);
     }
     struct torc_reply reply;
-    int rc = call_few(torc, TORC_OP_HGETALL, &key, 1, &reply);
+    int rc = torc_call_few(torc, TORC_OP_HGETALL, &key, 1, &reply);
     return rc != TORC_OK ? rc : give_result(torc, &reply, TORC_MAP, out_result);
 }
 
@@ -353,7 +359,7 @@ int torc_hkeys(struct torc *torc, struct torc_bytes key, struct torc_result *out
         return torc_fail_output(torc);
     }
     struct torc_reply reply;
-    int rc = call_few(torc, TORC_OP_HKEYS, &key, 1, &reply);
+    int rc = torc_call_few(torc, TORC_OP_HKEYS, &key, 1, &reply);
     return rc != TORC_OK ? rc : give_result(torc, &reply, TORC_ARRAY, out_result);
 }
 
@@ -363,7 +369,7 @@ int torc_hvals(struct torc *torc, struct torc_bytes key, struct torc_result *out
         return torc_fail_output(torc);
     }
     struct torc_reply reply;
-    int rc = call_few(torc, TORC_OP_HVALS, &key, 1, &reply);
+    int rc = torc_call_few(torc, TORC_OP_HVALS, &key, 1, &reply);
     return rc != TORC_OK ? rc : give_result(torc, &reply, TORC_ARRAY, out_result);
 }
 
@@ -373,7 +379,7 @@ int torc_keys(struct torc *torc, struct torc_bytes pattern, struct torc_result *
         return torc_fail_output(torc);
     }
     struct torc_reply reply;
-    int rc = call_few(torc, TORC_OP_KEYS, &pattern, 1, &reply);
+    int rc = torc_call_few(torc, TORC_OP_KEYS, &pattern, 1, &reply);
     return rc != TORC_OK ? rc : give_result(torc, &reply, TORC_ARRAY, out_result);
 }
 
@@ -383,11 +389,11 @@ int torc_hrandfield(struct torc *torc, struct torc_bytes key, int64_t count, int
     if (out_result == NULL) {
         return torc_fail_output(torc);
     }
-    char decimal[DECIMAL_BYTES];
+    char decimal[TORC_DECIMAL_BYTES];
     int len = snprintf(decimal, sizeof decimal, "%lld", (long long)count);
     const struct torc_bytes bytes[] = {key, torc_mem(decimal, (size_t)len), torc_str("WITHVALUES")};
     struct torc_reply reply;
-    int rc = call_few(torc, TORC_OP_HRANDFIELD, bytes, with_values ? 3 : 2, &reply);
+    int rc = torc_call_few(torc, TORC_OP_HRANDFIELD, bytes, with_values ? 3 : 2, &reply);
     return rc != TORC_OK
                ? rc
                : give_result(torc, &reply, with_values ? TORC_MAP : TORC_ARRAY, out_result);
@@ -414,7 +420,7 @@ static int call_scan(struct torc *torc, enum torc_op op, const struct torc_bytes
         words[n++] = torc_slice_str("MATCH");
         words[n++] = torc_slice_of_bytes(match);
     }
-    char decimal[DECIMAL_BYTES];
+    char decimal[TORC_DECIMAL_BYTES];
     if (count != 0) {
         /* Above what the server reads it is as good as its largest number. */
         count = torc_min_u64(count, INT64_MAX);
@@ -468,5 +474,5 @@ int torc_command(struct torc *torc, const struct torc_bytes *words, size_t n_wor
     if (rc != TORC_OK) {
         return rc;
     }
-    return torc_result_fill(torc, &reply, 0, out_result) ? TORC_OK : fail_kind(torc);
+    return torc_result_fill(torc, &reply, 0, out_result) ? TORC_OK : torc_fail_kind(torc);
 }

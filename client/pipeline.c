@@ -54,6 +54,58 @@ int torc_submit_hdel(struct torc *torc, uint64_t tag, struct torc_bytes key,
     return submit(torc, tag, TORC_OP_HDEL, key, fields, n_fields);
 }
 
+int torc_submit_expire(struct torc *torc, uint64_t tag, struct torc_bytes key, int64_t ms,
+                       unsigned flags)
+{
+    int rc = torc_enter(torc);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    struct torc_timed timed;
+    rc = torc_timed_key(torc, TORC_OP_PEXPIRE, key, ms, flags, &timed);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    return torc_send(torc, tag, timed.op, &timed.number, timed.strings, timed.n_strings);
+}
+
+static int submit_timed(struct torc *torc, uint64_t tag, enum torc_op op, struct torc_bytes key,
+                        struct torc_timed_fields fields, int64_t ms, unsigned flags)
+{
+    int rc = torc_enter(torc);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    struct torc_timed timed;
+    rc = torc_timed_fields(torc, op, key, fields, ms, flags, &timed);
+    if (rc != TORC_OK) {
+        return rc;
+    }
+    return torc_send(torc, tag, op, &timed.number, timed.strings, timed.n_strings);
+}
+
+int torc_submit_hexpire(struct torc *torc, uint64_t tag, struct torc_bytes key,
+                        const struct torc_bytes *fields, size_t n_fields, int64_t ms,
+                        unsigned flags)
+{
+    const struct torc_timed_fields timed = {fields, n_fields, 1};
+    return submit_timed(torc, tag, TORC_OP_HPEXPIRE, key, timed, ms, flags);
+}
+
+int torc_submit_hsetex(struct torc *torc, uint64_t tag, struct torc_bytes key,
+                       const struct torc_bytes *pairs, size_t n_pairs, int64_t ms, unsigned flags)
+{
+    const struct torc_timed_fields timed = {pairs, n_pairs, 2};
+    return submit_timed(torc, tag, TORC_OP_HSETEX, key, timed, ms, flags);
+}
+
+int torc_submit_hgetex(struct torc *torc, uint64_t tag, struct torc_bytes key,
+                       const struct torc_bytes *fields, size_t n_fields, int64_t ms, unsigned flags)
+{
+    const struct torc_timed_fields timed = {fields, n_fields, 1};
+    return submit_timed(torc, tag, TORC_OP_HGETEX, key, timed, ms, flags);
+}
+
 int torc_submit_command(struct torc *torc, uint64_t tag, const struct torc_bytes *words,
                         size_t n_words)
 {

@@ -6,7 +6,8 @@
  *   channel.c    a request out, its reply in; replies that come too late
  *   loan.c       replies that are kept
  *   calls.c      synchronous calls            pipeline.c   submit and collect
- *   command.c    words to a request           result.c     reply to a torc_result
+ *   times.c      calls about times to live    result.c     reply to a torc_result
+ *   command.c    words to a request
  *
  * Replies come in the order of the requests. Requests are numbered: `head` is the oldest whose
  * reply has not been seen, `tail` the next. The low half of the number is the message's tag, so a
@@ -160,7 +161,50 @@ struct torc_words {
 int torc_words_parse(struct torc *torc, const struct torc_bytes *words, size_t n_words,
                      struct torc_words *out) TORC_MUST_USE;
 
-/* --- shared by calls.c, pipeline.c, command.c --- */
+/* --- calls.c --- */
+
+/* A reply of another kind than the call has: TORC_EBADMSG, and so is all that follows. */
+int torc_fail_kind(struct torc *torc);
+
+/* A whole synchronous call with up to three strings, which need no scratch, and no numbers. */
+int torc_call_few(struct torc *torc, enum torc_op op, const struct torc_bytes *bytes, size_t n,
+                  struct torc_reply *out_reply) TORC_MUST_USE;
+
+/* The items of an array reply of n_values as values; number of those that are no nil. */
+int64_t torc_give_values(struct torc *torc, const struct torc_reply *reply, size_t n_values,
+                         struct torc_bytes *out_values) TORC_MUST_USE;
+
+/* --- times.c --- */
+
+#define TORC_DECIMAL_BYTES 21u /* 2^64 - 1 or -2^63, and a terminator */
+
+/* A request about times. The strings may point into the struct: it is filled where it stays. */
+struct torc_timed {
+    enum torc_op op;
+    uint64_t number;
+    const struct torc_slice *strings; /* torc->strings */
+    size_t n_strings;
+    char ms_text[TORC_DECIMAL_BYTES], n_text[TORC_DECIMAL_BYTES];
+};
+
+/* The fields of such a request, or fields and values in turns. */
+struct torc_timed_fields {
+    const struct torc_bytes *strings;
+    size_t n;      /* fields */
+    size_t stride; /* strings of each: 1 or 2 */
+};
+
+/* The request of EXPIRE's kind about a key: `ms` travels as a number. TORC_EINVAL, TORC_ENOMEM. */
+int torc_timed_key(struct torc *torc, enum torc_op op, struct torc_bytes key, int64_t ms,
+                   unsigned flags, struct torc_timed *out) TORC_MUST_USE;
+
+/* The request of an operation on fields: `ms` travels as a number for those whose shape has one,
+ * else with the flags PX and PXAT as text. TORC_EINVAL, TORC_ENOMEM, TORC_EMSGSIZE. */
+int torc_timed_fields(struct torc *torc, enum torc_op op, struct torc_bytes key,
+                      struct torc_timed_fields fields, int64_t ms, unsigned flags,
+                      struct torc_timed *out) TORC_MUST_USE;
+
+/* --- shared by calls.c, times.c, pipeline.c, command.c --- */
 
 static inline bool torc_bytes_are_valid(struct torc_bytes bytes)
 {

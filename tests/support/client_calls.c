@@ -179,6 +179,106 @@ static int64_t call_command(struct torc *torc)
     return rc;
 }
 
+static int64_t call_expire(struct torc *torc)
+{
+    return torc_expire(torc, k(), 1000, TORC_FLAG_NX);
+}
+static int64_t call_expire_at(struct torc *torc)
+{
+    return torc_expire_at(torc, k(), 4000000000000, TORC_FLAG_XX | TORC_FLAG_GT);
+}
+static int64_t call_ttl(struct torc *torc)
+{
+    int64_t ms = 77;
+    int64_t rc = torc_ttl(torc, k(), &ms);
+    ck_assert(rc >= 0 || ms == 77);
+    return rc;
+}
+static int64_t call_expire_time(struct torc *torc)
+{
+    int64_t ms = 77;
+    int64_t rc = torc_expire_time(torc, k(), &ms);
+    ck_assert(rc >= 0 || ms == 77);
+    return rc;
+}
+static int64_t call_persist(struct torc *torc)
+{
+    return torc_persist(torc, k());
+}
+static int64_t call_hexpire(struct torc *torc)
+{
+    const struct torc_bytes fields[] = {torc_str("f"), torc_str("g")};
+    int codes[2] = {77, 77};
+    int64_t rc = torc_hexpire(torc, k(), fields, 2, 1000, TORC_FLAG_NX, codes);
+    ck_assert(rc >= 0 || (codes[0] == 77 && codes[1] == 77));
+    return rc;
+}
+static int64_t call_hexpire_at(struct torc *torc)
+{
+    const struct torc_bytes field = torc_str("f");
+    int code = 77;
+    int64_t rc = torc_hexpire_at(torc, k(), &field, 1, 4000000000000, 0, &code);
+    ck_assert(rc >= 0 || code == 77);
+    return rc;
+}
+static int64_t call_httl(struct torc *torc)
+{
+    const struct torc_bytes fields[] = {torc_str("f"), torc_str("g")};
+    int64_t ms[2] = {77, 77};
+    int64_t rc = torc_httl(torc, k(), fields, 2, ms);
+    ck_assert(rc >= 0 || (ms[0] == 77 && ms[1] == 77));
+    return rc;
+}
+static int64_t call_hexpire_time(struct torc *torc)
+{
+    const struct torc_bytes field = torc_str("f");
+    int64_t ms = 77;
+    int64_t rc = torc_hexpire_time(torc, k(), &field, 1, &ms);
+    ck_assert(rc >= 0 || ms == 77);
+    return rc;
+}
+static int64_t call_hpersist(struct torc *torc)
+{
+    const struct torc_bytes field = torc_str("f");
+    int code = 77;
+    int64_t rc = torc_hpersist(torc, k(), &field, 1, &code);
+    ck_assert(rc >= 0 || code == 77);
+    return rc;
+}
+static int64_t call_hsetex(struct torc *torc)
+{
+    const struct torc_bytes pairs[] = {torc_str("f"), torc_str("v"), torc_str("g"), torc_str("w")};
+    return torc_hsetex(torc, k(), pairs, 2, 1000, TORC_FLAG_FNX | TORC_FLAG_PX);
+}
+static int64_t call_hgetex(struct torc *torc)
+{
+    const struct torc_bytes fields[] = {torc_str("f"), torc_str("g")};
+    struct torc_bytes values[2] = {{"kept", 4}, {"kept", 4}};
+    int64_t rc = torc_hgetex(torc, k(), fields, 2, 1000, TORC_FLAG_PX, values);
+    ck_assert(rc >= 0 || (values[0].len == 4 && values[1].len == 4));
+    return rc;
+}
+static int64_t call_hgetdel(struct torc *torc)
+{
+    const struct torc_bytes fields[] = {torc_str("f"), torc_str("g")};
+    struct torc_bytes values[2] = {{"kept", 4}, {"kept", 4}};
+    int64_t rc = torc_hgetdel(torc, k(), fields, 2, values);
+    ck_assert(rc >= 0 || (values[0].len == 4 && values[1].len == 4));
+    return rc;
+}
+static int64_t call_copy(struct torc *torc)
+{
+    return torc_copy(torc, k(), torc_str("to"), TORC_FLAG_REPLACE);
+}
+static int64_t call_rename(struct torc *torc)
+{
+    return torc_rename(torc, k(), torc_str("to"), 0);
+}
+static int64_t call_rename_nx(struct torc *torc)
+{
+    return torc_rename(torc, k(), torc_str("to"), TORC_FLAG_NX);
+}
+
 /* Codes as torc.h has them. */
 #define CALL                                                                                       \
     (CODE(TORC_EINVAL) | CODE(TORC_ENOMEM) | CODE(TORC_EPIPE) | CODE(TORC_ETIMEDOUT) |             \
@@ -215,6 +315,22 @@ const struct client_call client_calls[] = {
     {"hrandfield", call_hrandfield, TORC_REPLY_ARRAY, CALL | TYPED},
     {"hrandfield with values", call_hrandfield_with_values, TORC_REPLY_PAIRS, CALL | TYPED},
     {"hscan", call_hscan, TORC_REPLY_CURSOR, CALL | TYPED},
+    {"expire", call_expire, TORC_REPLY_INT, CALL | ADDS},
+    {"expire_at", call_expire_at, TORC_REPLY_INT, CALL | ADDS},
+    {"ttl", call_ttl, TORC_REPLY_INT, CALL},
+    {"expire_time", call_expire_time, TORC_REPLY_INT, CALL},
+    {"persist", call_persist, TORC_REPLY_INT, CALL},
+    {"hexpire", call_hexpire, TORC_REPLY_ERROR, CALL | TYPED | ADDS},
+    {"hexpire_at", call_hexpire_at, TORC_REPLY_ERROR, CALL | TYPED | ADDS},
+    {"httl", call_httl, TORC_REPLY_ERROR, CALL | TYPED},
+    {"hexpire_time", call_hexpire_time, TORC_REPLY_ERROR, CALL | TYPED},
+    {"hpersist", call_hpersist, TORC_REPLY_ERROR, CALL | TYPED},
+    {"hsetex", call_hsetex, TORC_REPLY_INT, CALL | TYPED | ADDS},
+    {"hgetex", call_hgetex, TORC_REPLY_ARRAY, CALL | TYPED | ADDS},
+    {"hgetdel", call_hgetdel, TORC_REPLY_ARRAY, CALL | TYPED},
+    {"copy", call_copy, TORC_REPLY_INT, CALL | ADDS},
+    {"rename", call_rename, TORC_REPLY_OK, CALL | ADDS},
+    {"rename with NX", call_rename_nx, TORC_REPLY_INT, CALL | ADDS},
     {"time", call_time, TORC_REPLY_ERROR, CALL},
     {"command", call_command, TORC_REPLY_BYTES, CALL | TYPED | ADDS},
 };

@@ -179,8 +179,8 @@ TORC_API const char *torc_version(void);
  * Errors of each call:
  *
  * - TORC_EINVAL: not this thread's handle; bytes with a length and data NULL; an output that is
- *   NULL; no fields, pairs or keys where some must be; results of a pipeline outstanding (collect
- *   them first)
+ *   NULL; no fields, pairs or keys where some must be; flags that the call does not take; results
+ *   of a pipeline outstanding (collect them first)
  * - TORC_ENOMEM: no memory to remember the request or the reply
  * - TORC_EPIPE: the server is gone, or the handle has no session; a write in flight has an unknown
  *   outcome
@@ -291,6 +291,143 @@ TORC_API int torc_flushdb(struct torc *torc);
  * Errors: each call's. */
 TORC_API int64_t torc_time(struct torc *torc);
 
+/* --- times to live ---
+ *
+ * A key, and each field of a hash, may have a time at which it ends: from then on it is absent for
+ * every call. A key ends with its last field, too. Times are milliseconds, as the P-forms of the
+ * commands: "ms" from the moment at which the server takes the request, "unix_ms" since 1970-01-01
+ * UTC by the server's wall clock, below 2^46 (year 4199). One that is past removes at once; one
+ * that cannot be is TORC_EREPLY.
+ *
+ * The time of a key and those of its fields know nothing of each other. Giving a field a value
+ * (torc_hset(), torc_hset_many()) takes its time away; torc_hincrby() and torc_hincrbyfloat() keep
+ * it. No write to fields changes the key's time.
+ *
+ * Keys and fields without a time cost nothing for it. One with a time takes some bytes more, so
+ * setting one can meet TORC_EOOM. */
+
+/* Words of the commands, to be joined by '|'. Each function names those that it takes; others, and
+ * two that exclude each other, are TORC_EINVAL. Pinned values: part of the ABI. */
+enum torc_flag {
+    TORC_FLAG_NX = 1,        /* only if there is no time yet; torc_rename(): if there is no key */
+    TORC_FLAG_XX = 2,        /* only if there is a time */
+    TORC_FLAG_GT = 4,        /* only if later than the time there is; none is later than any */
+    TORC_FLAG_LT = 8,        /* only if earlier than the time there is; none is later than any */
+    TORC_FLAG_FNX = 16,      /* only if none of the fields is there */
+    TORC_FLAG_FXX = 32,      /* only if all of the fields are there */
+    TORC_FLAG_PX = 64,       /* set the fields' time: `ms` from now */
+    TORC_FLAG_PXAT = 128,    /* set the fields' time: `ms` since 1970 */
+    TORC_FLAG_KEEPTTL = 256, /* keep the time of a field that gets another value */
+    TORC_FLAG_PERSIST = 512, /* take the fields' time away */
+    TORC_FLAG_REPLACE = 1024 /* remove what is there */
+};
+
+/* What became of one field. Pinned values: part of the ABI, and those of the commands. */
+enum torc_field_code {
+    TORC_FIELD_ABSENT = -2,  /* no such field, or no such key */
+    TORC_FIELD_NO_TIME = -1, /* torc_hpersist(): it had none */
+    TORC_FIELD_REFUSED = 0,  /* the condition does not hold: it is as it was */
+    TORC_FIELD_CHANGED = 1,  /* the time was set, or taken away */
+    TORC_FIELD_REMOVED = 2   /* the time is past: the field is gone */
+};
+
+/* Where a time is asked for. Pinned values: part of the ABI, and those of the commands. */
+enum torc_no_time {
+    TORC_NO_TIME = -1, /* it is there and does not end */
+    TORC_ABSENT = -2   /* no such key or field */
+};
+
+/* PEXPIRE: the key ends in `ms`; at once if that is not above 0. Flags: NX, XX, GT or LT, also XX
+ * with GT or LT. 1 done, 0 no such key or the condition does not hold.
+ * Errors: each call's; TORC_EOOM. */
+TORC_API int torc_expire(struct torc *torc, struct torc_bytes key, int64_t ms, unsigned flags);
+
+/* PEXPIREAT: the same with the time at which the key ends.
+ * Errors: each call's; TORC_EOOM. */
+TORC_API int torc_expire_at(struct torc *torc, struct torc_bytes key, int64_t unix_ms,
+                            unsigned flags);
+
+/* PTTL: milliseconds that are left of the key. 1 it has a time, else 0, and *out_ms is TORC_NO_TIME
+ * or TORC_ABSENT.
+ * Errors: each call's. */
+TORC_API int torc_ttl(struct torc *torc, struct torc_bytes key, int64_t *out_ms);
+
+/* PEXPIRETIME: the same with the time at which the key ends.
+ * Errors: each call's. */
+TORC_API int torc_expire_time(struct torc *torc, struct torc_bytes key, int64_t *out_unix_ms);
+
+/* PERSIST: take the key's time away. 1 it had one, 0 it had none or there is no such key.
+ * Errors: each call's. */
+TORC_API int torc_persist(struct torc *torc, struct torc_bytes key);
+
+/* HPEXPIRE: fields end in `ms` >= 0, those given 0 at once; n_fields > 0. Flags: one of NX, XX, GT
+ * and LT. out_codes[i] is the enum torc_field_code of fields[i]; out_codes may be NULL. Number of
+ * fields that have the new time or were removed.
+ * Errors: each call's; TORC_EWRONGTYPE; TORC_EOOM. */
+TORC_API int64_t torc_hexpire(struct torc *torc, struct torc_bytes key,
+                              const struct torc_bytes *fields, size_t n_fields, int64_t ms,
+                              unsigned flags, int *out_codes);
+
+/* HPEXPIREAT: the same with the time at which the fields end.
+ * Errors: each call's; TORC_EWRONGTYPE; TORC_EOOM. */
+TORC_API int64_t torc_hexpire_at(struct torc *torc, struct torc_bytes key,
+                                 const struct torc_bytes *fields, size_t n_fields, int64_t unix_ms,
+                                 unsigned flags, int *out_codes);
+
+/* HPTTL: milliseconds that are left of each field, in the order of the fields, or TORC_NO_TIME or
+ * TORC_ABSENT; n_fields > 0. Number of fields that have a time.
+ * Errors: each call's; TORC_EWRONGTYPE. */
+TORC_API int64_t torc_httl(struct torc *torc, struct torc_bytes key,
+                           const struct torc_bytes *fields, size_t n_fields, int64_t *out_ms);
+
+/* HPEXPIRETIME: the same with the times at which the fields end.
+ * Errors: each call's; TORC_EWRONGTYPE. */
+TORC_API int64_t torc_hexpire_time(struct torc *torc, struct torc_bytes key,
+                                   const struct torc_bytes *fields, size_t n_fields,
+                                   int64_t *out_unix_ms);
+
+/* HPERSIST: take the times of fields away; n_fields > 0. out_codes[i] is the enum torc_field_code
+ * of fields[i]; out_codes may be NULL. Number of fields that had a time.
+ * Errors: each call's; TORC_EWRONGTYPE. */
+TORC_API int64_t torc_hpersist(struct torc *torc, struct torc_bytes key,
+                               const struct torc_bytes *fields, size_t n_fields, int *out_codes);
+
+/* HSETEX: set fields and their time together; pairs as torc_hset_many(). Flags: one of FNX and FXX,
+ * and one of PX, PXAT (then `ms` >= 0 counts, else it is ignored) and KEEPTTL; without these the
+ * fields have no time afterwards. All or none. 1 done (a past time: the fields are gone), 0 the
+ * condition does not hold.
+ * Errors: each call's; TORC_EWRONGTYPE; TORC_EOOM. */
+TORC_API int torc_hsetex(struct torc *torc, struct torc_bytes key, const struct torc_bytes *pairs,
+                         size_t n_pairs, int64_t ms, unsigned flags);
+
+/* HGETEX: the values as torc_hmget(), and another time for the fields that are there. Flags: one of
+ * PX, PXAT (then `ms` >= 0 counts, else it is ignored) and PERSIST; without these no time changes.
+ * The values come even if the time is past and the fields are gone. Number found.
+ * Errors: each call's; TORC_EWRONGTYPE; TORC_EOOM. */
+TORC_API int64_t torc_hgetex(struct torc *torc, struct torc_bytes key,
+                             const struct torc_bytes *fields, size_t n_fields, int64_t ms,
+                             unsigned flags, struct torc_bytes *out_values);
+
+/* HGETDEL: the values as torc_hmget(), and the fields are removed. The key goes with its last
+ * field. Number found.
+ * Errors: each call's; TORC_EWRONGTYPE. */
+TORC_API int64_t torc_hgetdel(struct torc *torc, struct torc_bytes key,
+                              const struct torc_bytes *fields, size_t n_fields,
+                              struct torc_bytes *out_values);
+
+/* COPY within the database, times included. Flags: REPLACE. 1 done, 0 there is no `from`, or there
+ * is a `to` and no REPLACE. TORC_EREPLY also when both are the same key. O(bytes of the hash).
+ * Errors: each call's; TORC_EOOM. */
+TORC_API int torc_copy(struct torc *torc, struct torc_bytes from, struct torc_bytes to,
+                       unsigned flags);
+
+/* RENAME: `to` is removed, and `from` with its times goes by that name. Flags: NX, not if there is
+ * a `to` (RENAMENX). 1 done, 0 only with NX: there is a `to`. TORC_EREPLY also when there is no
+ * `from`. O(1).
+ * Errors: each call's; TORC_EOOM. */
+TORC_API int torc_rename(struct torc *torc, struct torc_bytes from, struct torc_bytes to,
+                         unsigned flags);
+
 /* --- replies with several values ---
  *
  * A reply is read through a view that borrows the handle's memory, until the next synchronous call
@@ -382,7 +519,8 @@ TORC_API int torc_command(struct torc *torc, const struct torc_bytes *words, siz
  *
  * Errors of each submit, and none of them has an effect but TORC_ETIMEDOUT:
  *
- * - TORC_EINVAL: not this thread's handle; bytes with a length and data NULL; no fields or pairs
+ * - TORC_EINVAL: not this thread's handle; bytes with a length and data NULL; no fields or pairs;
+ *   flags that the call does not take
  * - TORC_ENOMEM: no memory to remember the request
  * - TORC_EPIPE: the server is gone, or the handle has no session
  * - TORC_EAGAIN: no slot, or no room in the request area: collect first
@@ -407,6 +545,26 @@ TORC_API int torc_submit_hmget(struct torc *torc, uint64_t tag, struct torc_byte
 /* HDEL of n_fields > 0. TORC_INTEGER. Errors: each submit's. */
 TORC_API int torc_submit_hdel(struct torc *torc, uint64_t tag, struct torc_bytes key,
                               const struct torc_bytes *fields, size_t n_fields);
+
+/* PEXPIRE, as torc_expire(). TORC_INTEGER. Errors: each submit's. */
+TORC_API int torc_submit_expire(struct torc *torc, uint64_t tag, struct torc_bytes key, int64_t ms,
+                                unsigned flags);
+
+/* HPEXPIRE of n_fields > 0, as torc_hexpire(). TORC_ARRAY of enum torc_field_code as decimal text.
+ * Errors: each submit's. */
+TORC_API int torc_submit_hexpire(struct torc *torc, uint64_t tag, struct torc_bytes key,
+                                 const struct torc_bytes *fields, size_t n_fields, int64_t ms,
+                                 unsigned flags);
+
+/* HSETEX of n_pairs > 0, as torc_hsetex(). TORC_INTEGER. Errors: each submit's. */
+TORC_API int torc_submit_hsetex(struct torc *torc, uint64_t tag, struct torc_bytes key,
+                                const struct torc_bytes *pairs, size_t n_pairs, int64_t ms,
+                                unsigned flags);
+
+/* HGETEX of n_fields > 0, as torc_hgetex(). TORC_ARRAY. Errors: each submit's. */
+TORC_API int torc_submit_hgetex(struct torc *torc, uint64_t tag, struct torc_bytes key,
+                                const struct torc_bytes *fields, size_t n_fields, int64_t ms,
+                                unsigned flags);
 
 /* Any command as words, as torc_command(); wrong words are refused here. Errors: each submit's. */
 TORC_API int torc_submit_command(struct torc *torc, uint64_t tag, const struct torc_bytes *words,
@@ -452,11 +610,11 @@ struct torc_loan {
  * TORC_ENOSPC TORC_LOANS_MAX are out; TORC_ENOMEM. On each, *result is good as before. */
 TORC_API int torc_borrow(struct torc *torc, struct torc_result *result, struct torc_loan *out_loan);
 
-/* The same for the values of torc_hget(), torc_hmget(), torc_hincrbyfloat() or torc_randomkey():
- * n_values > 0 of them, which point into the loan afterwards; those with data NULL stay so. Give
- * all that are needed: other values of the reply die with this call. Errors: TORC_EINVAL not this
- * thread's handle, NULL, none, or not values of the last reply; TORC_ENOSPC; TORC_ENOMEM: as
- * torc_borrow(). */
+/* The same for the values of torc_hget(), torc_hmget(), torc_hgetex(), torc_hgetdel(),
+ * torc_hincrbyfloat() or torc_randomkey(): n_values > 0 of them, which point into the loan
+ * afterwards; those with data NULL stay so. Give all that are needed: other values of the reply die
+ * with this call. Errors: TORC_EINVAL not this thread's handle, NULL, none, or not values of the
+ * last reply; TORC_ENOSPC; TORC_ENOMEM: as torc_borrow(). */
 TORC_API int torc_borrow_values(struct torc *torc, struct torc_bytes *values, size_t n_values,
                                 struct torc_loan *out_loan);
 

@@ -51,6 +51,16 @@ static_assert(TORC_NIL == 0 && TORC_OK_REPLY == 1 && TORC_INTEGER == 2 && TORC_S
               "ABI");
 static_assert(TORC_SPIN_ADAPTIVE == 0 && TORC_SPIN_BUSY == 1 && TORC_SPIN_YIELD == 2, "ABI");
 
+static_assert(sizeof(enum torc_flag) == 4 && TORC_FLAG_NX == 1 && TORC_FLAG_XX == 2 &&
+                  TORC_FLAG_GT == 4 && TORC_FLAG_LT == 8 && TORC_FLAG_FNX == 16 &&
+                  TORC_FLAG_FXX == 32 && TORC_FLAG_PX == 64 && TORC_FLAG_PXAT == 128 &&
+                  TORC_FLAG_KEEPTTL == 256 && TORC_FLAG_PERSIST == 512 && TORC_FLAG_REPLACE == 1024,
+              "ABI");
+static_assert(TORC_FIELD_ABSENT == -2 && TORC_FIELD_NO_TIME == -1 && TORC_FIELD_REFUSED == 0 &&
+                  TORC_FIELD_CHANGED == 1 && TORC_FIELD_REMOVED == 2 && TORC_NO_TIME == -1 &&
+                  TORC_ABSENT == -2,
+              "ABI");
+
 /* What is above is checked by the compiler; this is what a program sees that zeroes its structs. */
 START_TEST(zeroed_structs_are_the_defaults)
 {
