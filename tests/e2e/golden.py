@@ -15,10 +15,12 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import golden_file
 from torcd_harness import Connection, Folder, Redis, Server, encode, skip
 
+REPEAT_SECONDS = 30
 # Redis 7.0 and torcd take the same names.
 OPTIONS = {
     "compact": ("--hash-max-listpack-entries", 65535, "--hash-max-listpack-value", 32767),
@@ -56,6 +58,15 @@ class Raw(Connection):
         return False
 
 
+def repeat(connection, step, protocol, request, reply):
+    """The reply that is wanted, or the one that came when waiting for it was given up. An error ends the wait."""
+    deadline = time.monotonic() + REPEAT_SECONDS
+    while not step.matches(reply, protocol) and not reply.startswith(b"-") and time.monotonic() < deadline:
+        connection.write(request)
+        reply = connection.reply()
+    return reply
+
+
 def run_step(connection, step, protocol):
     """None, or what is wrong."""
     reply = b""
@@ -65,6 +76,8 @@ def run_step(connection, step, protocol):
             connection.write(request)
         if step.has_reply():
             reply = connection.reply()
+        if step.is_repeated:
+            reply = repeat(connection, step, protocol, request, reply)
     except (EOFError, OSError) as error:
         return "ended by " + type(error).__name__
     if step.has_reply():

@@ -122,6 +122,7 @@ class Step:
         self.line, self.request, self.is_raw = line, request, is_raw
         self.lines = []  # (sort "<" or "~", protocol or "", text)
         self.closes = False
+        self.is_repeated = False  # sent again until the reply matches
 
     def has_reply(self):
         return bool(self.lines)
@@ -184,8 +185,10 @@ def read_line(sections, place, line):
     reply = re.fullmatch(r"([<~])([23]?) (.*)", line)
     if line.startswith(">>"):
         steps.append(Step(place, unescape_bytes(line[2:].strip()), True))
-    elif line.startswith("> "):
-        steps.append(Step(place, split(line[2:]), False))
+    elif line.startswith(("> ", ">* ")):
+        mark, words = line.split(" ", 1)
+        steps.append(Step(place, split(words), False))
+        steps[-1].is_repeated = mark == ">*"
     elif reply and steps:
         unescape(reply.group(3))
         steps[-1].lines.append(reply.groups())

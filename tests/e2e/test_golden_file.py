@@ -36,6 +36,11 @@ class GoldenFile(unittest.TestCase):
         read = section("> PING\n< +PONG\\r\\n\n")
         self.assertEqual((read.rows, read.settings, read.protocols), (["1.1"], ["compact"], [2]))
 
+    def test_a_command_may_be_repeated_until_its_reply_comes(self):
+        step = section(">* GET \"a b\"\n< :1\\r\\n\n").steps[0]
+        self.assertEqual((step.request, step.is_repeated), ([b"GET", b"a b"], True))
+        self.assertFalse(section("> PING\n< :1\\r\\n\n").steps[0].is_repeated)
+
     def test_every_byte_counts(self):
         self.assertTrue(matches(r"< +PONG\r\n", b"+PONG\r\n"))
         for reply in (b"+PONG\r\n\r\n", b"+PONG\r", b"+pONG\r\n", b"", b"$4\r\nPONG\r\n"):
