@@ -7,6 +7,7 @@ one that disappears is noticed too.
 """
 
 import collections
+import math
 import os
 import sys
 
@@ -67,7 +68,43 @@ def is_random(words):
     return words[0].upper() in (b"HRANDFIELD", b"RANDOMKEY", b"MEMORY")
 
 
+# What is left of a time: the unit in milliseconds. Both servers run on one clock, one is asked after the other.
+LEFT = {b"TTL": 1000, b"PTTL": 1, b"HTTL": 1000, b"HPTTL": 1}
+LEFT_TOLERANCE_MS = 60000
+# The same as absolute times: those of relative ones differ, those that were given are equal to the bit.
+ABSOLUTE = {b"EXPIRETIME": 1000, b"PEXPIRETIME": 1, b"HEXPIRETIME": 1000, b"HPEXPIRETIME": 1}
+GIVEN_FROM_MS = 32503680000000
+# Arrays of integers, which come as strings over a ring.
+CODES = (b"HEXPIRE", b"HPEXPIRE", b"HEXPIREAT", b"HPEXPIREAT", b"HPERSIST")
+
+
+def integers(reply):
+    return [int(item) for item in reply]
+
+
+def is_near(ours, theirs, unit_ms, exact_from_ms):
+    """Two times; negative ones, and those from `exact_from_ms` on, are to be equal."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(
+            is_near(a, b, unit_ms, exact_from_ms) for a, b in zip(ours, theirs)
+        )
+    numbers = [reply for reply in (ours, theirs) if not isinstance(reply, (Failure, type(None)))]
+    if len(numbers) != 2:
+        return type(ours) is type(theirs) and ours == theirs
+    one, other = (int(n) * (1 if int(n) < 0 else unit_ms) for n in numbers)
+    if min(one, other) < 0 or max(one, other) >= exact_from_ms:
+        return one == other
+    return abs(one - other) <= LEFT_TOLERANCE_MS
+
+
 def is_same(words, ours, theirs):
+    name = words[0].upper()
+    if name in LEFT:
+        return is_near(ours, theirs, LEFT[name], math.inf)
+    if name in ABSOLUTE:
+        return is_near(ours, theirs, ABSOLUTE[name], GIVEN_FROM_MS)
+    if name in CODES and isinstance(ours, list) and isinstance(theirs, list):
+        return integers(ours) == integers(theirs)
     form = shape if is_random(words) else normalise
     return form(words, ours) == form(words, theirs)
 
@@ -75,8 +112,9 @@ def is_same(words, ours, theirs):
 class Comparison:
     """Two connections, each with call() and pipeline(), and what is known to differ."""
 
-    def __init__(self, ours, theirs, names, known):
+    def __init__(self, ours, theirs, names, known, has_field_times=False):
         self.ours, self.theirs, self.names, self.known = ours, theirs, names, known
+        self.has_field_times = has_field_times
 
     def explanation(self, words, ours, theirs):
         for kind in self.known:
@@ -145,7 +183,7 @@ class Comparison:
         explained = collections.Counter({kind.name: 0 for kind in self.known})
         done = 0
         wrong = self.check_known()
-        for number, commands in enumerate(streams.blocks(seed, n_commands)):
+        for number, commands in enumerate(streams.blocks(seed, n_commands, self.has_field_times)):
             if self.first_difference(commands, explained):
                 wrong += 1
                 short = self.shrink(commands)

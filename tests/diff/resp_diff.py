@@ -20,7 +20,32 @@ def cursor(words):
     return words[at] if at is not None and at < len(words) else None
 
 
+NOT_AN_INTEGER = Failure(b"ERR value is not an integer or out of range")
+EXPIRE = (b"EXPIRE", b"PEXPIRE", b"EXPIREAT", b"PEXPIREAT")
+CONDITION_FAULTS = (b"ERR NX and XX, ", b"ERR GT and LT ", b"ERR Unsupported option ")
 KNOWN = [
+    Known(
+        "two faults at once",
+        "numbers are read before a command sees them: of a time that is no number and conditions that do not go "
+        "together, the time is named; Redis names the conditions",
+        lambda words, ours, theirs: words[0].upper() in EXPIRE
+        and ours == NOT_AN_INTEGER
+        and isinstance(theirs, Failure)
+        and theirs.startswith(CONDITION_FAULTS),
+        [[[b"EXPIRE", b"h", b"1.5", b"GT", b"LT"]], [[b"PEXPIREAT", b"h", b"abc", b"FOO"]]],
+    ),
+    Known(
+        "times beyond the year 4199",
+        "refused, as Redis refuses them for fields; of keys it takes all that fit 63 bits",
+        lambda words, ours, theirs: words[0].upper() in EXPIRE
+        and isinstance(ours, Failure)
+        and ours.startswith(b"ERR invalid expire time in ")
+        and theirs in (0, 1),
+        [
+            [[b"HSET", b"h", b"f", b"v"], [b"PEXPIREAT", b"h", b"70368744177664"]],
+            [[b"HSET", b"h", b"f", b"v"], [b"EXPIRE", b"h", b"9000000000000"]],
+        ],
+    ),
     Known(
         "unknown command without arguments",
         "Redis 8 names no arguments where there are none; 7.0 has the tail always",

@@ -28,7 +28,7 @@ def main():
     with Folder() as folder, Server(options.torcd, folder, *settings, *more, name="ring") as rings:
         with Server(options.torcd, folder, *settings, name="resp") as resp:
             ring = Ring(options.ring, rings.control)
-            comparison = Comparison(ring, resp.connect(), ("ring", "RESP"), [])
+            comparison = Comparison(ring, resp.connect(), ("ring", "RESP"), [], has_field_times=True)
             status = comparison.run(options.seed, options.commands)
             ring.close()
             return status

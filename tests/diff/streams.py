@@ -52,6 +52,16 @@ RANDFIELD_TAILS = [
     [b"4611686018427387904", b"WITHVALUES"],
 ]
 
+# Absolute times are past, or so far away that both servers say the same whenever they are asked.
+FAR_SECONDS = [b"32503680000", b"32503680001", b"32503690000", b"70368744177"]
+FAR_MS = [b"32503680000000", b"32503680000499", b"32503680000500", b"32503690000001", b"70368744177663"]
+PAST = [b"0", b"1", b"100", b"999999999"]
+ODD_TIMES = [b"abc", b"", b"1.5", b"9223372036854775807", b"-9223372036854775808", b"9223372036854775808"]
+CONDITIONS = [
+    *([], [], [], [b"NX"], [b"XX"], [b"GT"], [b"LT"], [b"xx", b"gt"], [b"LT", b"XX"]),
+    *([b"NX", b"GT"], [b"GT", b"LT"], [b"NX", b"NX"], [b"FOO"]),
+]
+
 # Wrong numbers of words, unknown commands and subcommands. A line is a command.
 MISTAKES = [
     line.split(b" ")
@@ -65,6 +75,10 @@ MISTAKES = [
         *(b"SCAN", b"SCAN 0 MATCH", b"SCAN 0 COUNT 0", b"SCAN 0 COUNT x", b"SCAN 0 FOO 1"),
         *(b"DBSIZE x", b"ECHO", b"PING a b", b"SELECT", b"FLUSHALL a b", b"FLUSHDB now"),
         *(b"nosuch", b"nosuch a b", b"NOSUCH " + b"x" * 200 + b" y"),
+        *(b"EXPIRE key:1", b"PEXPIRE", b"EXPIREAT key:1", b"PEXPIREAT key:1", b"TTL", b"PTTL a b"),
+        *(b"EXPIRETIME", b"PEXPIRETIME a b", b"PERSIST", b"PERSIST a b", b"RENAME key:1", b"RENAMENX"),
+        *(b"COPY key:1", b"COPY key:1 key:2 FOO", b"COPY key:1 key:2 DB", b"COPY key:1 key:2 DB -1"),
+        *(b"COPY key:1 key:2 DB abc", b"RENAME a b c"),
         *(b"OBJECT", b"OBJECT ENCODING", b"OBJECT FOO key:1", b"CONFIG RESETSTAT x"),
         *(b"MEMORY USAGE", b"MEMORY FOO", b"MEMORY USAGE key:1 SAMPLES -1", b"COMMAND FOO"),
     )
@@ -74,8 +88,9 @@ MISTAKES = [
 class Generator:
     """Random commands over few keys and fields, so that they meet."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, has_field_times=False):
         self.rng = rng
+        self.n_relative = 0
         k, f, v = self.key, self.field, self.value
         some = rng.choice
         table = [
@@ -116,6 +131,22 @@ class Generator:
             (0.05, lambda: [b"FLUSHDB"]),
             (1, lambda: list(some(MISTAKES))),
         ]
+        table += [
+            (4, self.expire),
+            (2, lambda: [some([b"TTL", b"PTTL"]), k()]),
+            (2, lambda: [some([b"EXPIRETIME", b"PEXPIRETIME"]), k()]),
+            (1, lambda: [b"PERSIST", k()]),
+            (1, lambda: [some([b"RENAME", b"RENAMENX"]), k(), k()]),
+            (1, lambda: [b"COPY", k(), k(), *some([[], [b"REPLACE"], [b"replace"]])]),
+        ]
+        if has_field_times:
+            table += [
+                (4, self.expire_fields),
+                (2, self.times_of_fields),
+                (2, self.get_and_expire),
+                (3, self.set_and_expire),
+                (1, lambda: [some([b"HPERSIST", b"HGETDEL"]), k(), *self.field_block()]),
+            ]
         self.makers = [make for _, make in table]
         self.weights = list(itertools.accumulate(weight for weight, _ in table))
 
@@ -185,18 +216,76 @@ class Generator:
         tail = self.rng.choice([[b"MATCH"], [b"COUNT"], [b"FOO"], [b"COUNT", b"10000"]])
         return [b"HSCAN", self.key(), cursor, *tail]
 
+    def time_of(self, is_absolute, is_ms):
+        """A time as a word, for a form of it."""
+        r = self.rng.random()
+        if r < 0.05:
+            # As a time of a key in milliseconds, 7.0 takes all of 63 bits.
+            odd = self.rng.choice(ODD_TIMES)
+            return odd if not (is_absolute and is_ms and odd == b"9223372036854775807") else b"abc"
+        if r < 0.2:
+            return self.rng.choice([*PAST, b"-1", b"-100"] if is_absolute else [b"0", b"-1", b"-1000"])
+        if is_absolute:
+            return self.rng.choice(FAR_MS if is_ms else FAR_SECONDS)
+        # From now on: no two within a few seconds of each other, or GT and LT would depend on the clock.
+        self.n_relative += 1
+        return b"%d" % ((5000 + 10 * (self.n_relative * 7919 % 100003)) * (1000 if is_ms else 1))
+
+    def expire(self):
+        name, is_absolute, is_ms = self.rng.choice(
+            [(b"EXPIRE", 0, 0), (b"PEXPIRE", 0, 1), (b"EXPIREAT", 1, 0), (b"PEXPIREAT", 1, 1)]
+        )
+        return [name, self.key(), self.time_of(is_absolute, is_ms), *self.rng.choice(CONDITIONS)]
+
+    def field_block(self, has_values=False):
+        """FIELDS and what follows, now and then with a number that is wrong."""
+        fields = self.fields()
+        n = len(fields) if self.rng.random() < 0.95 else self.rng.choice([0, -1, len(fields) + 1, 2**63 - 1])
+        words = [w for f in fields for w in ((f, self.value()) if has_values else (f,))]
+        return [self.rng.choice([b"FIELDS", b"fields"]), b"%d" % n, *words]
+
+    def expire_fields(self):
+        key, block = self.key(), self.field_block()
+        name, is_absolute, is_ms = self.rng.choice(
+            [(b"HEXPIRE", 0, 0), (b"HPEXPIRE", 0, 1), (b"HEXPIREAT", 1, 0), (b"HPEXPIREAT", 1, 1)]
+        )
+        conditions = self.rng.choice(CONDITIONS)
+        tail = block + conditions if self.rng.random() < 0.2 else conditions + block
+        return [name, key, self.time_of(is_absolute, is_ms), *tail]
+
+    def times_of_fields(self):
+        name = self.rng.choice([b"HTTL", b"HPTTL", b"HEXPIRETIME", b"HPEXPIRETIME"])
+        return [name, self.key(), *self.field_block()]
+
+    def time_words(self):
+        """EX, PX, EXAT or PXAT and a time."""
+        name, is_absolute, is_ms = self.rng.choice(
+            [(b"EX", 0, 0), (b"px", 0, 1), (b"EXAT", 1, 0), (b"PXAT", 1, 1)]
+        )
+        return [name, self.time_of(is_absolute, is_ms)]
+
+    def get_and_expire(self):
+        options = self.rng.choice([[], [b"PERSIST"], [b"FOO"], self.time_words(), self.time_words()])
+        return [b"HGETEX", self.key(), *options, *self.field_block()]
+
+    def set_and_expire(self):
+        existence = self.rng.choice([[], [], [], [b"FNX"], [b"fxx"]])
+        options = self.rng.choice([[], [b"KEEPTTL"], [b"PERSIST"], self.time_words(), self.time_words()])
+        return [b"HSETEX", self.key(), *existence, *options, *self.field_block(has_values=True)]
+
     def typed_scan(self):
         name = self.rng.choice([b"hash", b"string", b"HASH", b"nosuch"])
         return [b"SCAN", b"0", b"TYPE", name, b"COUNT", b"1000"]
 
 
-def block(seed, number, n_commands):
+def block(seed, number, n_commands, has_field_times=False):
     """The first n_commands commands of block `number` of the stream of `seed`."""
-    generator = Generator(random.Random(seed * 1000003 + number))
+    generator = Generator(random.Random(seed * 1000003 + number), has_field_times)
     return [generator.command() for _ in range(n_commands)]
 
 
-def blocks(seed, n_commands):
-    """All blocks of n_commands commands, one list at a time."""
+def blocks(seed, n_commands, has_field_times=False):
+    """All blocks of n_commands commands, one list at a time. `has_field_times`: with commands on times of fields,
+    which redis-server 7.0 does not know."""
     for number, start in enumerate(range(0, n_commands, BLOCK)):
-        yield block(seed, number, min(BLOCK, n_commands - start))
+        yield block(seed, number, min(BLOCK, n_commands - start), has_field_times)

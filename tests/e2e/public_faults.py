@@ -2,13 +2,14 @@
 """Faults that others had, in public: what must hold in torc instead, and which test holds it.
 
 public_faults.txt lists them by number and thread. CASES says for each of them: a function of
-faults_hash.py or faults_wire.py, which is run here; the place of a test that stands elsewhere, which
+faults_hash.py, faults_expiry.py or faults_wire.py, which is run here; the place of a test that stands elsewhere, which
 must be there; what of the server it waits for; or why it can never apply. A number without an entry
 fails, and so does an entry whose test is gone."""
 
 import os
 import re
 
+import faults_expiry as expiry
 import faults_hash as hashes
 import faults_wire as wire
 from torcd_harness import parse_arguments, run_tests
@@ -51,7 +52,6 @@ class Never:
         self.why = why
 
 
-FIELD_EXPIRY = Waits("expiry of fields")
 SNAPSHOTS = Waits("snapshots")
 NETWORK = Waits("a network road without the kernel")
 JOURNAL = Waits("a journal")
@@ -74,20 +74,23 @@ CASES = {
     9: [hashes.the_second_mention_sees_the_first],
     11: [hashes.increments_do_not_wrap_round],
     # Hash field expiration
-    13: [FIELD_EXPIRY],
-    15: [FIELD_EXPIRY],
-    17: [FIELD_EXPIRY],
-    19: [FIELD_EXPIRY],
-    21: [FIELD_EXPIRY],
-    23: [FIELD_EXPIRY],
-    25: [FIELD_EXPIRY],
-    27: [hashes.keywords_are_read_in_any_case, FIELD_EXPIRY],
-    29: [FIELD_EXPIRY],
-    31: [hashes.commands_that_change_nothing_keep_no_memory, FIELD_EXPIRY],
-    33: [FIELD_EXPIRY],
-    35: [FIELD_EXPIRY],
-    37: [FIELD_EXPIRY],
-    39: [FIELD_EXPIRY],
+    13: [expiry.a_field_named_twice_is_set_once],
+    15: [expiry.blocks_without_a_number_are_refused],
+    17: [expiry.counts_match_the_fields_exactly],
+    19: [expiry.negative_times_are_refused_for_fields_and_past_for_keys],
+    21: [expiry.counters_of_times_are_right_after_every_command],
+    23: [expiry.a_refused_condition_creates_nothing],
+    25: [expiry.absent_keys_have_an_array_of_nils],
+    27: [hashes.keywords_are_read_in_any_case, expiry.words_of_times_are_read_in_any_case],
+    29: [expiry.what_replaces_a_hash_leaves_none_of_its_times],
+    31: [
+        hashes.commands_that_change_nothing_keep_no_memory,
+        expiry.times_of_absent_fields_keep_no_memory,
+    ],
+    33: [expiry.ended_fields_are_not_revived, JOURNAL],
+    35: [expiry.many_fields_of_one_second_and_one_of_the_next],
+    37: [expiry.increments_keep_the_time],
+    39: [expiry.only_the_public_form_of_hsetex],
     41: [Waits("events of keys")],
     # HSCAN and HRANDFIELD
     43: [
@@ -238,10 +241,10 @@ CASES = {
         unit("ring/test_session.c", "without_descriptors_or_memory_nothing_is_left_behind"),
     ],
     # Feast
-    167: [FIELD_EXPIRY],
+    167: [expiry.a_view_of_many_has_times_of_its_own],
     169: [hashes.repeated_names_are_answered_each_time],
     171: [hashes.names_are_opaque_bytes],
-    173: [Waits("expiry of keys")],
+    173: [expiry.a_time_that_is_only_ever_extended],
     # Goblin Core
     175: [
         unit("core/test_segment.c", "a_segment_is_filled_to_its_last_byte"),
@@ -291,7 +294,7 @@ def the_table_covers_every_listed_fault():
         for entry in entries:
             if callable(entry):
                 used.setdefault(entry, []).append(number)
-    for module in (hashes, wire):
+    for module in (hashes, expiry, wire):
         for function in tests_of(module):
             assert function in used, "%s is in no case" % function.__name__
             for number in used[function]:
@@ -335,5 +338,5 @@ def counts():
 if __name__ == "__main__":
     ARGUMENTS = parse_arguments()
     run_tests([the_table_covers_every_listed_fault])
-    run_tests([bound(f, ARGUMENTS) for module in (hashes, wire) for f in tests_of(module)])
+    run_tests([bound(f, ARGUMENTS) for module in (hashes, expiry, wire) for f in tests_of(module)])
     print("%d faults: %d tested now, %d wait, %d never apply" % counts())
