@@ -46,7 +46,7 @@ static void expect_join_is_search(const uint8_t *block, uint64_t seed,
         hashes[i] = torc_hash_slice(SEED, fields[i]);
     }
     torc_compact_join(block, seed, n, fields, joined);
-    (void)torc_compact_find_many(block, n, hashes, fields, found);
+    (void)torc_compact_find_many(block, n, hashes, fields, 0, found);
     for (size_t i = 0; i < n; i++) {
         expect_alike(&joined[i], &found[i]);
     }
