@@ -305,29 +305,33 @@ static inline unsigned collect(struct torc_connection *c, struct torc_batch *bat
     return n;
 }
 
-/* Run one call. False: it was postponed. */
-static inline bool run_call(struct torc_connection *c, struct torc_service *service,
-                            struct torc_call *call)
+/* Run the call at the front of the input, which was postponed. */
+COLD static void run_again(struct torc_connection *c, struct torc_service *service,
+                           struct torc_call *call)
 {
-    if (TORC_UNLIKELY(c->is_counted)) {
-        c->is_counted = false;
-        torc_call_repeat(service, call);
-    } else {
-        torc_call_run(service, call);
+    c->is_counted = false;
+    torc_call_repeat(service, call);
+}
+
+/* Leave the input from `at` on for a later visit. */
+COLD static void leave_rest(struct torc_connection *c, const struct torc_batch *batch, size_t at)
+{
+    c->input_start = at;
+    if (batch->line_len != 0) {
+        memcpy(c->input + batch->line_at, batch->line, batch->line_len);
     }
-    if (TORC_UNLIKELY(c->sink.sink.is_postponed)) {
+    torc_resp_parser_rewind(&c->parser);
+    if (c->sink.sink.is_postponed) {
         c->sink.sink.is_postponed = false;
         c->is_counted = true;
-        return false;
     }
-    return true;
 }
 
 /* Run what was collected, which begins at `start` of the input. Stops early when the connection is
  * to be closed, at a call that is postponed, or when `enough` bytes are pending: then the rest is
  * left in the input. Returns true if nothing is left. */
-static bool execute(struct torc_connection *c, struct torc_service *service,
-                    struct torc_batch *batch, unsigned n, size_t start, size_t enough)
+static inline bool execute(struct torc_connection *c, struct torc_service *service,
+                           struct torc_batch *batch, unsigned n, size_t start, size_t enough)
 {
     struct torc_slice *words = batch->strings.items;
     for (unsigned i = 0; i < n; i++) {
@@ -340,7 +344,12 @@ static bool execute(struct torc_connection *c, struct torc_service *service,
     torc_calls_prepare(service, batch->calls, n);
     unsigned i = 0;
     while (i < n && !c->caller.wants_close && !c->output.failed) {
-        if (!run_call(c, service, &batch->calls[i])) {
+        if (TORC_UNLIKELY(c->is_counted)) {
+            run_again(c, service, &batch->calls[i]);
+        } else {
+            torc_call_run(service, &batch->calls[i]);
+        }
+        if (TORC_UNLIKELY(c->sink.sink.is_postponed)) {
             break;
         }
         i++;
@@ -354,11 +363,7 @@ static bool execute(struct torc_connection *c, struct torc_service *service,
     if (i == n || c->caller.wants_close || c->output.failed) {
         return true;
     }
-    c->input_start = i != 0 ? batch->ends[i - 1] : start;
-    if (TORC_UNLIKELY(batch->line_len != 0)) {
-        memcpy(c->input + batch->line_at, batch->line, batch->line_len);
-    }
-    torc_resp_parser_rewind(&c->parser);
+    leave_rest(c, batch, i != 0 ? batch->ends[i - 1] : start);
     return false;
 }
 
