@@ -51,6 +51,7 @@ enum {
     OPTION_REQUESTS,
     OPTION_SECONDS,
     OPTION_FIRST,
+    OPTION_TTL,
     OPTION_SEED,
     OPTION_SALT,
     OPTION_RATE,
@@ -79,6 +80,8 @@ static const struct argp_option options[] = {
     {"value-bytes", OPTION_VALUE_BYTES, "N", 0, "length of values (default: the shape's)", 0},
     {"value-bytes2", OPTION_VALUE_BYTES2, "N", 0,
      "the other length, of hset-width, grow and mixed (default 64, wide 100)", 0},
+    {"ttl", OPTION_TTL, "MS", 0,
+     "how long fields live, of operations that set times (default 1000000)", 0},
     {"seed", OPTION_SEED, "N", 0, "of every random choice (default 1)", 0},
     {"salt", OPTION_SALT, "N", 0, "of the values written; of those verified", 0},
     {.doc = "Work"},
@@ -227,6 +230,9 @@ static error_t parse_number_option(int key, const char *arg, const struct argp_s
         out->spec.value_bytes2 =
             (uint32_t)parse_count(state, "value-bytes2", arg, 1, TORC_SHAPE_VALUE_BYTES_MAX);
         return 0;
+    case OPTION_TTL:
+        out->spec.ttl_ms = parse_count(state, "ttl", arg, 1, UINT32_MAX);
+        return 0;
     case OPTION_SEED:
         out->spec.seed = parse_count(state, "seed", arg, 0, UINT64_MAX);
         return 0;
@@ -294,7 +300,7 @@ static char *filter_help(int key, const char *text, void *input)
     }
     (void)fprintf(out, "Operations:\n");
     for (unsigned op = 0; op < TORC_LOAD_OPS; op++) {
-        (void)fprintf(out, "  %-12s %s\n", torc_load_op_name((enum torc_load_op)op),
+        (void)fprintf(out, "  %-15s %s\n", torc_load_op_name((enum torc_load_op)op),
                       torc_load_op_about((enum torc_load_op)op));
     }
     return fclose(out) == 0 ? list : NULL;

@@ -183,6 +183,20 @@ static bool check_hget(const struct torc_load_ops *ops, const struct torc_load_f
     return refuse(ops, flight, reply, "a value", text);
 }
 
+/* HPEXPIRE of one field: an array with a 1, which comes as a string. */
+static bool check_hpexpire(const struct torc_load_ops *ops, const struct torc_load_road *road,
+                           const struct torc_load_flight *flight,
+                           const struct torc_load_reply *reply, char *text)
+{
+    if (reply->kind == TORC_LOAD_ARRAY && reply->count == 1) {
+        struct torc_bytes code = torc_load_road_at(road, 0);
+        if (code.len == 1 && *(const uint8_t *)code.data == '1') {
+            return true;
+        }
+    }
+    return refuse(ops, flight, reply, "an array with a 1", text);
+}
+
 static bool check_hmget(const struct torc_load_ops *ops, const struct torc_load_road *road,
                         const struct torc_load_flight *flight, const struct torc_load_reply *reply,
                         char *text)
@@ -261,6 +275,9 @@ bool torc_load_ops_check(struct torc_load_ops *ops, const struct torc_load_road 
         return check_status(ops, flight, reply, "OK", text);
     case TORC_LOAD_HGET:
         return check_hget(ops, flight, reply, text);
+    case TORC_LOAD_HPEXPIRE:
+        return check_hpexpire(ops, road, flight, reply, text);
+    case TORC_LOAD_HGETEX:
     case TORC_LOAD_HMGET:
         return check_hmget(ops, road, flight, reply, text);
     case TORC_LOAD_HGETALL:
@@ -272,6 +289,7 @@ bool torc_load_ops_check(struct torc_load_ops *ops, const struct torc_load_road 
     case TORC_LOAD_HSTRLEN:
     case TORC_LOAD_HLEN:
     case TORC_LOAD_HDEL:
+    case TORC_LOAD_HSETEX:
     case TORC_LOAD_DEL:
     case TORC_LOAD_VERBS:
         break;

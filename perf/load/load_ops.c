@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "perf/load/load_ops_private.h"
 
@@ -18,6 +19,8 @@
 #define SCRATCH_MAX      (256u * TORC_MIB)
 #define BYTES2_DEFAULT   64u
 #define ASK_DEFAULT      10u
+#define TTL_DEFAULT_MS   1000000u
+#define SPREAD_MS        100u /* fields loaded with an absolute time end within so long */
 
 static const struct {
     const char *name;
@@ -37,6 +40,14 @@ static const struct {
     [TORC_LOAD_OP_HLEN] = {"hlen", "HLEN of a hash"},
     [TORC_LOAD_OP_HINCRBY] = {"hincrby", "HINCRBY of field 'n' of a hash of its own"},
     [TORC_LOAD_OP_HDEL_HSET] = {"hdel-hset", "HDEL of a field, and later HSET that puts it back"},
+    [TORC_LOAD_OP_LOAD_WHOLE_EX] = {"load-whole-ex", "load-whole by HSETEX PXAT; all end at --ttl, "
+                                                     "within 100 ms"},
+    [TORC_LOAD_OP_LOAD_FIELDS_EX] = {"load-fields-ex", "one HSETEX PX per field, hash after hash"},
+    [TORC_LOAD_OP_HSETEX] = {"hsetex", "HSETEX PX of a field that is there"},
+    [TORC_LOAD_OP_HSETEX_AT] = {"hsetex-at", "HSETEX PXAT of a field that is there"},
+    [TORC_LOAD_OP_HGETEX] = {"hgetex", "HGETEX PX of a field that is there"},
+    [TORC_LOAD_OP_HEXPIRE] = {"hexpire", "HPEXPIRE of a field that is there"},
+    [TORC_LOAD_OP_HDEL_HSETEX] = {"hdel-hsetex", "hdel-hset, put back by HSETEX PX"},
     [TORC_LOAD_OP_INSERT] = {"insert", "HSET of new fields, one more in each hash in turn"},
     [TORC_LOAD_OP_DELETE] = {"delete", "HDEL of what insert put in, in the same order"},
     [TORC_LOAD_OP_GROW] = {"grow", "HSET of each field to --value-bytes2, scattered"},
@@ -140,6 +151,45 @@ static struct torc_load_request set_field(struct torc_load_ops *ops,
     return request_of(ops, TORC_LOAD_HSET, 3);
 }
 
+/* The head of a command on times: the time as an option, or where the command has it, then FIELDS
+ * and their number. Returns the words that it has. */
+static size_t put_time_head(struct torc_load_ops *ops, enum torc_load_verb verb, uint64_t hash,
+                            size_t n_fields, int64_t ms, bool is_absolute)
+{
+    struct torc_load_scratch *scratch = &ops->scratch;
+    (void)snprintf(scratch->time, sizeof scratch->time, "%" PRId64, ms);
+    (void)snprintf(scratch->number, sizeof scratch->number, "%zu", n_fields);
+    put_key(ops, hash);
+    size_t n = 1;
+    if (verb != TORC_LOAD_HPEXPIRE) {
+        scratch->words[n++] = torc_str(is_absolute ? "PXAT" : "PX");
+    }
+    scratch->words[n++] = torc_str(scratch->time);
+    scratch->words[n++] = torc_str("FIELDS");
+    scratch->words[n++] = torc_str(scratch->number);
+    return n;
+}
+
+/* A command on the time of one field. HSETEX gets a value of `bytes` with `salt`. */
+static struct torc_load_request time_field(struct torc_load_ops *ops,
+                                           struct torc_load_flight *flight,
+                                           enum torc_load_verb verb, struct torc_shape_cell cell,
+                                           uint64_t salt, bool is_absolute)
+{
+    int64_t ms = (int64_t)(is_absolute ? ops->ends_at_ms : ops->spec.ttl_ms);
+    size_t n = put_time_head(ops, verb, cell.hash, 1, ms, is_absolute);
+    ops->scratch.words[n++] = name_at(ops, 0, cell.field);
+    if (verb == TORC_LOAD_HSETEX) {
+        uint32_t bytes = torc_shape_value_bytes(ops->spec.shape, cell);
+        ops->scratch.words[n++] = value_at(ops, 0, cell, salt, bytes);
+    }
+    *flight = (struct torc_load_flight){.verb = verb, .cell = cell, .expected = 1, .count = 1};
+    struct torc_load_request request = request_of(ops, verb, n);
+    request.ms = ms;
+    request.is_absolute = is_absolute;
+    return request;
+}
+
 /* HMGET of `count` fields from `first` on, `stride` apart, modulo the hash's fields. */
 static struct torc_load_request ask_fields(struct torc_load_ops *ops,
                                            struct torc_load_flight *flight, uint64_t hash,
@@ -217,16 +267,26 @@ static struct torc_load_request make_load_whole(struct torc_load_ops *ops, uint6
     uint64_t hash = n / ops->chunks;
     uint64_t first = n % ops->chunks * ops->chunk;
     uint64_t count = torc_min_u64(ops->chunk, torc_shape_fields(shape, hash) - first);
+    bool has_time = ops->spec.op == TORC_LOAD_OP_LOAD_WHOLE_EX;
+    enum torc_load_verb verb = has_time ? TORC_LOAD_HSETEX : TORC_LOAD_HSET;
+    int64_t ms = (int64_t)(ops->ends_at_ms + n % SPREAD_MS);
+    size_t head = TORC_LOAD_HEAD_WORDS;
     put_key(ops, hash);
+    if (has_time) {
+        head = put_time_head(ops, verb, hash, count, ms, true);
+    }
     for (size_t i = 0; i < count; i++) {
         struct torc_shape_cell cell = {hash, (uint32_t)(first + i)};
-        ops->scratch.words[1 + 2 * i] = name_at(ops, i, cell.field);
-        ops->scratch.words[2 + 2 * i] =
+        ops->scratch.words[head + 2 * i] = name_at(ops, i, cell.field);
+        ops->scratch.words[head + 1 + 2 * i] =
             value_at(ops, i, cell, ops->spec.salt, torc_shape_value_bytes(shape, cell));
     }
     *flight = (struct torc_load_flight){
-        .verb = TORC_LOAD_HSET, .cell = {hash, (uint32_t)first}, .expected = (int64_t)count};
-    return request_of(ops, TORC_LOAD_HSET, 1 + 2 * count);
+        .verb = verb, .cell = {hash, (uint32_t)first}, .expected = has_time ? 1 : (int64_t)count};
+    struct torc_load_request request = request_of(ops, verb, head + 2 * count);
+    request.ms = ms;
+    request.is_absolute = has_time;
+    return request;
 }
 
 static struct torc_load_request make_verify(struct torc_load_ops *ops, uint64_t n,
@@ -276,6 +336,9 @@ static struct torc_load_request make_in_blocks(struct torc_load_ops *ops, uint64
     uint64_t salt = ops->spec.salt + 1 + n;
     if (ops->spec.op == TORC_LOAD_OP_HSET_WIDTH) {
         return set_field(ops, flight, cell, salt, is_back ? own_bytes : ops->spec.value_bytes2, 0);
+    }
+    if (is_back && ops->spec.op == TORC_LOAD_OP_HDEL_HSETEX) {
+        return time_field(ops, flight, TORC_LOAD_HSETEX, cell, salt, false);
     }
     return is_back ? set_field(ops, flight, cell, salt, own_bytes, 1)
                    : ask_field(ops, flight, TORC_LOAD_HDEL, cell, 1);
@@ -330,6 +393,7 @@ void torc_load_ops_make(struct torc_load_ops *ops, uint64_t n, struct torc_load_
         *flight = (struct torc_load_flight){.verb = TORC_LOAD_PING};
         break;
     case TORC_LOAD_OP_LOAD_WHOLE:
+    case TORC_LOAD_OP_LOAD_WHOLE_EX:
         request = make_load_whole(ops, n, flight);
         break;
     case TORC_LOAD_OP_LOAD_FIELDS:
@@ -347,8 +411,23 @@ void torc_load_ops_make(struct torc_load_ops *ops, uint64_t n, struct torc_load_
         request =
             set_field(ops, flight, cell, salt + 1 + n, torc_shape_value_bytes(shape, cell), 0);
         break;
+    case TORC_LOAD_OP_LOAD_FIELDS_EX:
+        request = time_field(ops, flight, TORC_LOAD_HSETEX, torc_shape_cell(shape, n), salt, false);
+        break;
+    case TORC_LOAD_OP_HSETEX:
+    case TORC_LOAD_OP_HSETEX_AT:
+        request = time_field(ops, flight, TORC_LOAD_HSETEX, choose_cell(ops), salt + 1 + n,
+                             ops->spec.op == TORC_LOAD_OP_HSETEX_AT);
+        break;
+    case TORC_LOAD_OP_HGETEX:
+        request = time_field(ops, flight, TORC_LOAD_HGETEX, choose_cell(ops), 0, false);
+        break;
+    case TORC_LOAD_OP_HEXPIRE:
+        request = time_field(ops, flight, TORC_LOAD_HPEXPIRE, choose_cell(ops), 0, false);
+        break;
     case TORC_LOAD_OP_HSET_WIDTH:
     case TORC_LOAD_OP_HDEL_HSET:
+    case TORC_LOAD_OP_HDEL_HSETEX:
         request = make_in_blocks(ops, n, flight);
         break;
     case TORC_LOAD_OP_HMGET:
@@ -411,9 +490,11 @@ uint64_t torc_load_ops_limit(const struct torc_load_ops *ops)
     uint64_t new_names = shape->field_names - shape->fields_most;
     switch (ops->spec.op) {
     case TORC_LOAD_OP_LOAD_WHOLE:
+    case TORC_LOAD_OP_LOAD_WHOLE_EX:
     case TORC_LOAD_OP_VERIFY:
         return shape->hashes * ops->chunks;
     case TORC_LOAD_OP_LOAD_FIELDS:
+    case TORC_LOAD_OP_LOAD_FIELDS_EX:
     case TORC_LOAD_OP_GROW:
         return shape->cells;
     case TORC_LOAD_OP_INSERT:
@@ -436,6 +517,11 @@ uint64_t torc_load_ops_limit(const struct torc_load_ops *ops)
     case TORC_LOAD_OP_HLEN:
     case TORC_LOAD_OP_HINCRBY:
     case TORC_LOAD_OP_HDEL_HSET:
+    case TORC_LOAD_OP_HSETEX:
+    case TORC_LOAD_OP_HSETEX_AT:
+    case TORC_LOAD_OP_HGETEX:
+    case TORC_LOAD_OP_HEXPIRE:
+    case TORC_LOAD_OP_HDEL_HSETEX:
     case TORC_LOAD_OPS:
         break;
     }
@@ -444,16 +530,22 @@ uint64_t torc_load_ops_limit(const struct torc_load_ops *ops)
 
 uint64_t torc_load_ops_period(const struct torc_load_ops *ops)
 {
-    bool is_in_blocks =
-        ops->spec.op == TORC_LOAD_OP_HSET_WIDTH || ops->spec.op == TORC_LOAD_OP_HDEL_HSET;
+    bool is_in_blocks = ops->spec.op == TORC_LOAD_OP_HSET_WIDTH ||
+                        ops->spec.op == TORC_LOAD_OP_HDEL_HSET ||
+                        ops->spec.op == TORC_LOAD_OP_HDEL_HSETEX;
     return is_in_blocks ? 2 * ops->block : 1;
+}
+
+static bool is_load_whole(const struct torc_load_ops *ops)
+{
+    return ops->spec.op == TORC_LOAD_OP_LOAD_WHOLE || ops->spec.op == TORC_LOAD_OP_LOAD_WHOLE_EX;
 }
 
 /* Requests for each hash, and fields of each. */
 static void set_chunks(struct torc_load_ops *ops)
 {
     const struct torc_shape *shape = ops->spec.shape;
-    bool is_load = ops->spec.op == TORC_LOAD_OP_LOAD_WHOLE;
+    bool is_load = is_load_whole(ops);
     uint32_t most = is_load ? WHOLE_FIELDS_MAX : WHOLE_READ_MAX;
     bool is_whole = shape->fields_most <= most && !(is_load && shape->kind == TORC_SHAPE_MILLION);
     ops->chunk = is_whole ? shape->fields_most : LONG_CHUNK;
@@ -491,6 +583,9 @@ static int complete_spec(struct torc_load_spec *spec, char *error)
         return fail(error, -EINVAL, "--field-index: no field %" PRIu32 " in a hash of %" PRIu32,
                     spec->field_index, shape->fields_least);
     }
+    if (spec->ttl_ms == 0) {
+        spec->ttl_ms = TTL_DEFAULT_MS;
+    }
     if (spec->value_bytes2 == 0) {
         spec->value_bytes2 = shape->kind == TORC_SHAPE_WIDE ? 100 : BYTES2_DEFAULT;
     }
@@ -520,7 +615,7 @@ static size_t longest_value(const struct torc_load_spec *spec)
 static int create_scratch(struct torc_load_ops *ops, char *error)
 {
     struct torc_load_scratch *scratch = &ops->scratch;
-    bool is_load = ops->spec.op == TORC_LOAD_OP_LOAD_WHOLE;
+    bool is_load = is_load_whole(ops);
     bool is_verify = ops->spec.op == TORC_LOAD_OP_VERIFY && !ops->verifies_whole;
     scratch->items = is_load || is_verify                 ? ops->chunk
                      : ops->spec.op == TORC_LOAD_OP_HMGET ? ops->spec.ask
@@ -533,7 +628,8 @@ static int create_scratch(struct torc_load_ops *ops, char *error)
     }
     scratch->names = malloc(scratch->items * TORC_SHAPE_FIELD_BYTES);
     scratch->values = malloc(values * scratch->value_room);
-    scratch->words = malloc((3 + 2 * scratch->items) * sizeof scratch->words[0]);
+    scratch->words =
+        malloc((TORC_LOAD_HEAD_WORDS_MAX + 2 + 2 * scratch->items) * sizeof scratch->words[0]);
     ops->seen = calloc(ops->spec.shape->fields_most / 64 + 1, sizeof ops->seen[0]);
     if (scratch->names == NULL || scratch->values == NULL || scratch->words == NULL ||
         ops->seen == NULL) {
@@ -560,6 +656,10 @@ int torc_load_ops_create(const struct torc_load_spec *spec, struct torc_load_ops
     torc_scatter_init(&ops->hashes, shape->hashes, spec->seed);
     ops->block = torc_min_u64(BLOCK_MAX, shape->cells);
     set_chunks(ops);
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    ops->ends_at_ms =
+        (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000 + ops->spec.ttl_ms;
     rc = create_scratch(ops, error);
     if (rc != 0) {
         goto out_ops;

@@ -31,6 +31,13 @@ enum torc_load_op {
     TORC_LOAD_OP_HLEN,
     TORC_LOAD_OP_HINCRBY,
     TORC_LOAD_OP_HDEL_HSET,
+    TORC_LOAD_OP_LOAD_WHOLE_EX,
+    TORC_LOAD_OP_LOAD_FIELDS_EX,
+    TORC_LOAD_OP_HSETEX,
+    TORC_LOAD_OP_HSETEX_AT,
+    TORC_LOAD_OP_HGETEX,
+    TORC_LOAD_OP_HEXPIRE,
+    TORC_LOAD_OP_HDEL_HSETEX,
     TORC_LOAD_OP_INSERT,
     TORC_LOAD_OP_DELETE,
     TORC_LOAD_OP_GROW,
@@ -57,6 +64,7 @@ struct torc_load_spec {
     uint32_t field_index;
     uint32_t ask;          /* fields of an HMGET; 0: 94 for wide, else 10, or all if fewer */
     uint32_t value_bytes2; /* the other width; 0: 64, wide 100 */
+    uint64_t ttl_ms;       /* how long fields live, of operations that set times; 0: 1,000 s */
     uint64_t seed;
     uint64_t salt;      /* of what is written */
     bool verifies_salt; /* verify takes values of this salt only */

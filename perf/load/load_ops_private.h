@@ -16,7 +16,9 @@ struct torc_load_scratch {
     uint8_t *values;          /* value_room each */
     size_t value_room;        /* the longest value */
     size_t items;             /* names, and values, there is room for */
-    struct torc_bytes *words; /* a key and two for each item */
+    struct torc_bytes *words; /* a head and two for each item */
+    char time[24];            /* the time and the number of fields that a head has, as text */
+    char number[24];
 };
 
 struct torc_load_ops {
@@ -31,6 +33,7 @@ struct torc_load_ops {
     struct torc_load_scratch scratch;
     struct torc_load_mixed *mixed; /* mixed only */
     uint64_t *seen;                /* a bit for each field of a hash, for HGETALL */
+    uint64_t ends_at_ms;           /* since 1970: --ttl after the operation was created */
     int64_t counter;               /* HINCRBY: the last sum */
     bool counter_is_known;
 };

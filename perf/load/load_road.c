@@ -6,12 +6,14 @@
 const char *torc_load_verb_name(enum torc_load_verb verb)
 {
     static const char *const names[TORC_LOAD_VERBS] = {
-        [TORC_LOAD_PING] = "PING",       [TORC_LOAD_HSET] = "HSET",
-        [TORC_LOAD_HGET] = "HGET",       [TORC_LOAD_HMGET] = "HMGET",
-        [TORC_LOAD_HGETALL] = "HGETALL", [TORC_LOAD_HEXISTS] = "HEXISTS",
-        [TORC_LOAD_HSTRLEN] = "HSTRLEN", [TORC_LOAD_HLEN] = "HLEN",
-        [TORC_LOAD_HINCRBY] = "HINCRBY", [TORC_LOAD_HDEL] = "HDEL",
-        [TORC_LOAD_DEL] = "DEL",         [TORC_LOAD_FLUSHALL] = "FLUSHALL",
+        [TORC_LOAD_PING] = "PING",         [TORC_LOAD_HSET] = "HSET",
+        [TORC_LOAD_HGET] = "HGET",         [TORC_LOAD_HMGET] = "HMGET",
+        [TORC_LOAD_HGETALL] = "HGETALL",   [TORC_LOAD_HEXISTS] = "HEXISTS",
+        [TORC_LOAD_HSTRLEN] = "HSTRLEN",   [TORC_LOAD_HLEN] = "HLEN",
+        [TORC_LOAD_HINCRBY] = "HINCRBY",   [TORC_LOAD_HDEL] = "HDEL",
+        [TORC_LOAD_HSETEX] = "HSETEX",     [TORC_LOAD_HGETEX] = "HGETEX",
+        [TORC_LOAD_HPEXPIRE] = "HPEXPIRE", [TORC_LOAD_DEL] = "DEL",
+        [TORC_LOAD_FLUSHALL] = "FLUSHALL",
     };
     return names[verb];
 }

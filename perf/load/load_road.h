@@ -31,6 +31,9 @@ enum torc_load_verb {
     TORC_LOAD_HLEN,
     TORC_LOAD_HINCRBY,
     TORC_LOAD_HDEL,
+    TORC_LOAD_HSETEX,
+    TORC_LOAD_HGETEX,
+    TORC_LOAD_HPEXPIRE,
     TORC_LOAD_DEL,
     TORC_LOAD_FLUSHALL,
     TORC_LOAD_VERBS
@@ -39,10 +42,20 @@ enum torc_load_verb {
 /* The name of a command, in capitals. Static. */
 const char *torc_load_verb_name(enum torc_load_verb verb) TORC_MUST_USE;
 
+/* Words of a request in front of its first field: the key alone; of commands on times also the
+ * option and its time, or the time, then FIELDS and the number of fields. */
+#define TORC_LOAD_HEAD_WORDS     1u
+#define TORC_LOAD_HSETEX_HEAD    5u
+#define TORC_LOAD_HGETEX_HEAD    5u
+#define TORC_LOAD_HPEXPIRE_HEAD  4u
+#define TORC_LOAD_HEAD_WORDS_MAX 5u
+
 struct torc_load_request {
     enum torc_load_verb verb;
-    size_t n_words;                 /* arguments: key, then fields, or fields and values in turns */
+    size_t n_words;                 /* arguments: the head, then fields, or fields and values */
     const struct torc_bytes *words; /* borrowed for the time of the call */
+    int64_t ms;                     /* the time that the head tells, as a number */
+    bool is_absolute;               /* since 1970, else from now on */
     struct torc_bytes wire;         /* len > 0: the same, encoded by torc_load_road_encode() */
 };
 

@@ -76,6 +76,7 @@ static int ring_submit(struct torc_load_road *road, const struct torc_load_reque
     struct ring *ring = of(road);
     const struct torc_bytes *words = request->words;
     size_t n = request->n_words;
+    unsigned flags = request->is_absolute ? TORC_FLAG_PXAT : TORC_FLAG_PX;
     int rc = 0;
     switch (request->verb) {
     case TORC_LOAD_HGET:
@@ -89,6 +90,18 @@ static int ring_submit(struct torc_load_road *road, const struct torc_load_reque
         break;
     case TORC_LOAD_HDEL:
         rc = torc_submit_hdel(ring->torc, 0, words[0], words + 1, n - 1);
+        break;
+    case TORC_LOAD_HSETEX:
+        rc = torc_submit_hsetex(ring->torc, 0, words[0], words + TORC_LOAD_HSETEX_HEAD,
+                                (n - TORC_LOAD_HSETEX_HEAD) / 2, request->ms, flags);
+        break;
+    case TORC_LOAD_HGETEX:
+        rc = torc_submit_hgetex(ring->torc, 0, words[0], words + TORC_LOAD_HGETEX_HEAD,
+                                n - TORC_LOAD_HGETEX_HEAD, request->ms, flags);
+        break;
+    case TORC_LOAD_HPEXPIRE:
+        rc = torc_submit_hexpire(ring->torc, 0, words[0], words + TORC_LOAD_HPEXPIRE_HEAD,
+                                 n - TORC_LOAD_HPEXPIRE_HEAD, request->ms, 0);
         break;
     case TORC_LOAD_PING:
     case TORC_LOAD_HGETALL:

@@ -154,6 +154,22 @@ static int begin_array(struct torc_resp_reader *reader, const uint8_t *bytes, si
     return 0;
 }
 
+/* An element of an array: a string, or a number, which is given as its digits. As read_string(). */
+static int64_t read_item(const uint8_t *bytes, size_t len, size_t *out_offset, int64_t *out_len)
+{
+    if (len == 0 || bytes[0] != ':') {
+        return read_string(bytes, len, out_offset, out_len);
+    }
+    int64_t n = 0;
+    int head = read_number(bytes + 1, len - 1, &n);
+    if (head < 0) {
+        return head;
+    }
+    *out_offset = 1;
+    *out_len = head - 2;
+    return 1 + head;
+}
+
 static int next_array(struct torc_resp_reader *reader, const uint8_t *bytes, size_t len,
                       struct torc_load_reply *out_reply, size_t *out_taken)
 {
@@ -166,7 +182,7 @@ static int next_array(struct torc_resp_reader *reader, const uint8_t *bytes, siz
     while (reader->items_done < reader->items_wanted) {
         size_t offset = 0;
         int64_t n = 0;
-        int64_t taken = read_string(bytes + reader->at, len - reader->at, &offset, &n);
+        int64_t taken = read_item(bytes + reader->at, len - reader->at, &offset, &n);
         if (taken < 0) {
             return (int)taken;
         }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The suites: each module has SUMMARY, one line, and plan(setup), which returns its scenarios."""
 
-from . import floor, hset, micro, mixed, real, reshape, ring, threshold, wide
+from . import expiry, floor, hset, micro, mixed, real, reshape, ring, threshold, wide
 
 # In the order in which they run.
 ALL = {
@@ -11,6 +11,7 @@ ALL = {
     "reshape": reshape,
     "threshold": threshold,
     "mixed": mixed,
+    "expiry": expiry,
     "wide": wide,
     "micro": micro,
     "real": real,
