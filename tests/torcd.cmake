@@ -27,7 +27,7 @@ set_target_properties(stop_client PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BI
 find_package(Python3 3.9 COMPONENTS Interpreter REQUIRED)
 # server_ops writes the table that tools/check shows at its end.
 set(server_ops_options --table ${CMAKE_BINARY_DIR}/tests/ops.txt)
-foreach(test ops start clients stalls memory compression expiry)
+foreach(test ops start clients stalls memory compression expiry expiry_mass)
   add_test(NAME e2e_server_${test}
            COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/server_${test}.py
                    --torcd $<TARGET_FILE:torcd> --ring $<TARGET_FILE:ring_over_stdio>

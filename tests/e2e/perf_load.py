@@ -57,6 +57,18 @@ PHASES = (
     ("verify", 20, ()),
     ("mixed", 500, ("--requests", 500)),
     ("flush", 1, ()),
+    ("load-whole-ex", 20, ("--salt", 9)),
+    ("verify", 20, ("--salt", 9)),
+    ("hgetex", 200, ("--requests", 200)),
+    ("hexpire", 200, ("--requests", 200)),
+    ("hsetex", 200, ("--requests", 200)),
+    ("hsetex-at", 200, ("--requests", 200)),
+    ("hdel-hsetex", 200, ("--requests", 200)),
+    ("verify", 20, ()),
+    ("flush", 1, ()),
+    ("load-fields-ex", None, ("--ttl", 500000)),
+    ("verify", 20, ()),
+    ("flush", 1, ()),
 )
 
 
@@ -332,6 +344,11 @@ def none_tests(arguments):
             ("hstrlen", b":15\r\n"),
             ("hlen", nil),
             ("hdel-hset", b":7\r\n"),
+            ("hsetex", b":0\r\n"),
+            ("hgetex", b"*1\r\n" + nil),
+            ("hexpire", b"*1\r\n:2\r\n"),
+            ("hexpire", b"*1\r\n:-2\r\n"),
+            ("hexpire", b":1\r\n"),
             ("mixed", b":2\r\n"),
         ):
             status, line = ask(lambda number, reply=reply: reply, "--op", op, "--window", 7)

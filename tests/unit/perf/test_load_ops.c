@@ -2,6 +2,8 @@
 #include "perf/load/load_ops.h"
 
 #include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "tests/support/prng.h"
@@ -318,6 +320,54 @@ START_TEST(a_reply_of_a_wrong_kind_is_refused_by_every_operation)
 }
 END_TEST
 
+static struct torc_slice word_at(const struct torc_load_request *request, size_t i)
+{
+    ck_assert_uint_lt(i, request->n_words);
+    return torc_slice_of(request->words[i].data, request->words[i].len);
+}
+
+/* What the words say is what the numbers say: one road takes the words, the other the numbers. */
+START_TEST(times_are_the_same_as_words_and_as_numbers)
+{
+    static const struct {
+        enum torc_load_op op;
+        size_t head;
+        const char *option; /* in front of the time, if any */
+        bool is_absolute;
+    } cases[] = {
+        {TORC_LOAD_OP_LOAD_WHOLE_EX, TORC_LOAD_HSETEX_HEAD, "PXAT", true},
+        {TORC_LOAD_OP_LOAD_FIELDS_EX, TORC_LOAD_HSETEX_HEAD, "PX", false},
+        {TORC_LOAD_OP_HSETEX, TORC_LOAD_HSETEX_HEAD, "PX", false},
+        {TORC_LOAD_OP_HSETEX_AT, TORC_LOAD_HSETEX_HEAD, "PXAT", true},
+        {TORC_LOAD_OP_HGETEX, TORC_LOAD_HGETEX_HEAD, "PX", false},
+        {TORC_LOAD_OP_HEXPIRE, TORC_LOAD_HPEXPIRE_HEAD, NULL, false},
+    };
+    make_shape("small14", 8, 100);
+    spec.ttl_ms = 4321;
+    make_ops(cases[_i].op);
+    for (uint64_t n = 0; n < 50; n++) {
+        struct torc_load_flight flight;
+        struct torc_load_request request;
+        torc_load_ops_make(ops, n, &flight, &request);
+        size_t at = 1;
+        if (cases[_i].option != NULL) {
+            ck_assert(torc_slice_equal(word_at(&request, at++), torc_slice_str(cases[_i].option)));
+        }
+        char number[32];
+        (void)snprintf(number, sizeof number, "%" PRId64, request.ms);
+        ck_assert(torc_slice_equal(word_at(&request, at++), torc_slice_str(number)));
+        ck_assert(torc_slice_equal(word_at(&request, at++), torc_slice_str("FIELDS")));
+        size_t each = request.verb == TORC_LOAD_HSETEX ? 2 : 1;
+        ck_assert_uint_eq(at + 1, cases[_i].head);
+        (void)snprintf(number, sizeof number, "%zu", (request.n_words - cases[_i].head) / each);
+        ck_assert(torc_slice_equal(word_at(&request, at++), torc_slice_str(number)));
+        ck_assert_uint_eq(field_of(request.words[at]), flight.cell.field);
+        ck_assert_int_eq(request.is_absolute, cases[_i].is_absolute);
+        ck_assert(cases[_i].is_absolute ? request.ms > 1600000000000 : request.ms == 4321);
+    }
+}
+END_TEST
+
 START_TEST(operations_are_found_by_their_names)
 {
     for (unsigned op = 0; op < TORC_LOAD_OPS; op++) {
@@ -347,6 +397,7 @@ int main(void)
     tcase_add_loop_test(tcase, one_pass_touches_each_field_once, 0, N_SHAPES);
     tcase_add_test(tcase, an_hgetall_is_right_in_any_order_and_wrong_with_one_twice);
     tcase_add_test(tcase, a_reply_of_a_wrong_kind_is_refused_by_every_operation);
+    tcase_add_loop_test(tcase, times_are_the_same_as_words_and_as_numbers, 0, 6);
     tcase_add_test(tcase, operations_are_found_by_their_names);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
