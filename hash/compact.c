@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Changing a compact block, and walking it. Layout: compact_private.h. Lookup: compact_kernels.c.
- * Checker: compact_check.c.
+ * Removing what is past: compact_reap.c. Packing: compact_pack.c. Checker: compact_check.c.
  *
  * Offsets and entries (the "tail") always move together: offsets count from the start of the
  * entries, so none of them changes when the directory takes room from the slack or gives it back.
+ * What the trailer says is loaded before anything moves and stored at the end, so that a trailer
+ * that goes or comes is only a change of the slack in between.
  */
 #include "hash/compact.h"
 
@@ -13,26 +15,6 @@
 #include "hash/compact_private.h"
 
 /* --- sizes --- */
-
-/* Bytes of a block with or without common lengths, without spare and slack. */
-static size_t content_bytes(uint32_t common_bytes, uint32_t groups_log2, size_t count,
-                            size_t entry_bytes)
-{
-    return TORC_COMPACT_HEAD_BYTES + common_bytes + torc_compact_count_bytes(groups_log2) +
-           TORC_COMPACT_SLOT_BYTES * count + entry_bytes;
-}
-
-/* The same of a block that has this header. */
-static size_t head_content_bytes(const struct torc_compact_head *head)
-{
-    return content_bytes(head->common_bytes, head->groups_log2, head->count, head->entry_bytes);
-}
-
-/* The least capacity for so much content. */
-static size_t least_capacity(uint32_t common_bytes, size_t content)
-{
-    return torc_max_u64(content, TORC_COMPACT_MIN_BYTES + common_bytes);
-}
 
 /* Groups of a block of `count` fields that had none to begin with. */
 static uint32_t fresh_groups_log2(size_t count)
@@ -55,29 +37,11 @@ static uint32_t grown_groups_log2(const struct torc_compact_head *head, size_t c
     return fresh_groups_log2(count);
 }
 
-/* Spare slots that divide `room` free bytes between directory and entries as the content divides
- * itself, so that both run out at about the same time. */
-static uint32_t fair_spare(size_t room, size_t count, size_t entry_bytes)
-{
-    if (count == 0) {
-        return 0;
-    }
-    size_t slots = room * count / (TORC_COMPACT_SLOT_BYTES * count + entry_bytes);
-    return (uint32_t)torc_min_u64(slots, TORC_COMPACT_SPARE_MAX - 1);
-}
-
 size_t torc_compact_entry_bytes(struct torc_slice field, struct torc_slice value, bool verbatim)
 {
     uint8_t room[TORC_CODEC_ENCODED_MAX];
     return torc_compact_stored_bytes(torc_compact_encode(verbatim, field, room).bytes.len,
                                      torc_compact_encode(verbatim, value, room).bytes.len);
-}
-
-/* Whether common lengths are worth their two bytes for `n_alike` of `n` entries: each of these has
- * one byte less, but the others cost a reader a mispredicted branch. */
-static bool are_worth_it(size_t n_alike, size_t n)
-{
-    return n_alike > (size_t)2 * TORC_COMPACT_COMMON_BYTES && n_alike >= n / 4;
 }
 
 void torc_compact_plan_add(struct torc_compact_plan *plan, struct torc_slice field,
@@ -100,7 +64,7 @@ void torc_compact_plan_add(struct torc_compact_plan *plan, struct torc_slice fie
 static bool plans_common(const struct torc_compact_plan *plan)
 {
     return (plan->lens.field | plan->lens.value) < TORC_COMPACT_LEN_2_FLAG &&
-           are_worth_it(plan->n_alike, plan->n_pairs);
+           torc_compact_common_pays(plan->n_alike, plan->n_pairs);
 }
 
 size_t torc_compact_plan_need(const struct torc_compact_plan *plan)
@@ -109,11 +73,15 @@ size_t torc_compact_plan_need(const struct torc_compact_plan *plan)
         plan->entry_bytes > TORC_COMPACT_MAX_BYTES + plan->n_alike) {
         return (size_t)TORC_COMPACT_MAX_BYTES + 1;
     }
+    assert(plan->n_expiring <= plan->n_pairs);
     const uint32_t common_bytes = plans_common(plan) ? TORC_COMPACT_COMMON_BYTES : 0;
+    const uint32_t trailer_bytes = plan->n_expiring != 0 ? TORC_COMPACT_TRAILER_BYTES : 0;
     const size_t saved = common_bytes != 0 ? plan->n_alike : 0;
-    return least_capacity(common_bytes,
-                          content_bytes(common_bytes, fresh_groups_log2(plan->n_pairs),
-                                        plan->n_pairs, plan->entry_bytes - saved));
+    const size_t time_bytes = TORC_COMPACT_EXPIRY_BYTES * plan->n_expiring;
+    return torc_compact_least_capacity(
+        common_bytes,
+        torc_compact_content_bytes(common_bytes + trailer_bytes, fresh_groups_log2(plan->n_pairs),
+                                   plan->n_pairs, plan->entry_bytes - saved + time_bytes));
 }
 
 size_t torc_compact_empty_bytes(void)
@@ -131,9 +99,10 @@ size_t torc_compact_need(const uint8_t *block, size_t n_new, size_t entry_bytes)
     if (count > TORC_COMPACT_MAX_FIELDS || entry_bytes > TORC_COMPACT_MAX_BYTES) {
         return (size_t)TORC_COMPACT_MAX_BYTES + 1;
     }
-    return least_capacity(head.common_bytes,
-                          content_bytes(head.common_bytes, grown_groups_log2(&head, count), count,
-                                        head.entry_bytes + entry_bytes));
+    return torc_compact_least_capacity(
+        head.common_bytes,
+        torc_compact_content_bytes(torc_compact_fixed_bytes(&head), grown_groups_log2(&head, count),
+                                   count, head.entry_bytes + entry_bytes));
 }
 
 size_t torc_compact_grow(size_t before, size_t need)
@@ -154,7 +123,7 @@ size_t torc_compact_capacity(const uint8_t *block)
 size_t torc_compact_used(const uint8_t *block)
 {
     struct torc_compact_head head = torc_compact_head_load(block);
-    return least_capacity(head.common_bytes, head_content_bytes(&head));
+    return torc_compact_least_capacity(head.common_bytes, torc_compact_head_content_bytes(&head));
 }
 
 size_t torc_compact_count(const uint8_t *block)
@@ -172,16 +141,57 @@ static inline size_t locate(const uint8_t *block, uint64_t hash, const struct to
                                       out_value);
 }
 
-bool torc_compact_find(const uint8_t *block, uint64_t hash, struct torc_slice field,
+/* The same of a name that may be encoded. */
+static size_t locate_text(const uint8_t *block, uint64_t hash, struct torc_slice field)
+{
+    uint8_t room[TORC_CODEC_ENCODED_MAX];
+    const struct torc_part part = torc_compact_encode(torc_compact_is_verbatim(block), field, room);
+    struct torc_part value;
+    return locate(block, hash, &part, &value);
+}
+
+/* Where the entry of the field at `place` begins. */
+static size_t entry_at(const uint8_t *block, size_t place)
+{
+    const struct torc_compact_head head = torc_compact_head_load(block);
+    return torc_compact_entries_at(&head) +
+           torc_load_u16(block + torc_compact_offset_at(&head, place));
+}
+
+bool torc_compact_find(const uint8_t *block, uint64_t hash, struct torc_slice field, uint64_t now,
                        struct torc_value *out_value)
 {
-    return torc_compact_ops()->find(block, hash, field, out_value);
+    return torc_compact_ops()->find(block, hash, field, now, out_value);
 }
 
 size_t torc_compact_find_many(const uint8_t *block, size_t n, const uint64_t *hashes,
-                              const struct torc_slice *fields, struct torc_value *out_values)
+                              const struct torc_slice *fields, uint64_t now,
+                              struct torc_value *out_values)
 {
-    return torc_compact_ops()->find_many(block, n, hashes, fields, out_values);
+    return torc_compact_ops()->find_many(block, n, hashes, fields, now, out_values);
+}
+
+size_t torc_compact_n_expiring(const uint8_t *block)
+{
+    const struct torc_compact_head head = torc_compact_head_load(block);
+    return torc_compact_times_load(block, &head).n;
+}
+
+uint64_t torc_compact_due(const uint8_t *block)
+{
+    const struct torc_compact_head head = torc_compact_head_load(block);
+    return torc_compact_times_load(block, &head).bound;
+}
+
+bool torc_compact_expiry(const uint8_t *block, uint64_t hash, struct torc_slice field,
+                         uint64_t *out_when)
+{
+    const size_t place = locate_text(block, hash, field);
+    if (place == TORC_COMPACT_ABSENT) {
+        return false;
+    }
+    *out_when = torc_compact_entry_time(block + entry_at(block, place));
+    return true;
 }
 
 uint64_t torc_compact_entry_bounds(const uint8_t *block)
@@ -198,17 +208,15 @@ size_t torc_compact_entry_read(const uint8_t *block, const uint8_t *entry,
     const size_t bytes = torc_compact_entry_get(entry, torc_compact_common(block), &stored);
     out_pair->field = torc_part_text(&stored.field, room->field);
     out_pair->value = torc_part_text(&stored.value, room->value);
+    room->expiry = stored.when;
     return bytes;
 }
 
 void torc_compact_at(const uint8_t *block, size_t i, struct torc_pair_room *room,
                      struct torc_pair *out_pair)
 {
-    struct torc_compact_head head = torc_compact_head_load(block);
-    assert(i < head.count);
-    size_t offset = torc_load_u16(block + torc_compact_offset_at(&head, i));
-    (void)torc_compact_entry_read(block, block + torc_compact_entries_at(&head) + offset, room,
-                                  out_pair);
+    assert(i < torc_compact_count(block));
+    (void)torc_compact_entry_read(block, block + entry_at(block, i), room, out_pair);
 }
 
 /* --- moving parts --- */
@@ -234,7 +242,7 @@ static void relayout(uint8_t *block, struct torc_compact_head *head, uint32_t gr
     head->spare = spare;
     const size_t prints_to = torc_compact_prints_at(head);
     const size_t tail_to = torc_compact_entries_at(head) - offsets_bytes;
-    assert(tail_to + tail_bytes <= head->capacity);
+    assert(tail_to + tail_bytes + head->trailer_bytes <= head->capacity);
 
     /* The part that moves away from the other goes first. */
     if (tail_to > tail_from) {
@@ -318,15 +326,31 @@ static void merge(uint8_t *block, struct torc_compact_head *head)
     for (size_t i = 0; i < n_pairs && groups_log2 != 0; i++) {
         counts[i] = (uint8_t)(counts[2 * i] + counts[2 * i + 1]);
     }
-    size_t room = head->capacity -
-                  content_bytes(head->common_bytes, groups_log2, head->count, head->entry_bytes);
-    relayout(block, head, groups_log2, fair_spare(room, head->count, head->entry_bytes));
+    size_t room =
+        head->capacity - torc_compact_content_bytes(torc_compact_fixed_bytes(head), groups_log2,
+                                                    head->count, head->entry_bytes);
+    relayout(block, head, groups_log2,
+             torc_compact_fair_spare(room, head->count, head->entry_bytes));
 }
 
-/* Bytes behind the entries. */
-static size_t slack_bytes(const struct torc_compact_head *head)
+void torc_compact_settle(uint8_t *block, struct torc_compact_head *head)
 {
-    return head->capacity - torc_compact_entries_at(head) - head->entry_bytes;
+    while (head->groups_log2 != 0 && head->count < TORC_COMPACT_MEAN_MIN << head->groups_log2) {
+        merge(block, head);
+    }
+    if (head->spare > TORC_COMPACT_SPARE_MAX) {
+        const size_t room = head->capacity - torc_compact_head_content_bytes(head);
+        relayout(block, head, head->groups_log2,
+                 torc_compact_fair_spare(room, head->count, head->entry_bytes));
+    }
+}
+
+/* Bytes behind the entries that are free; negative where a trailer that is to come lacks so many.
+ */
+static ptrdiff_t slack_bytes(const struct torc_compact_head *head)
+{
+    return (ptrdiff_t)head->capacity - (ptrdiff_t)head->trailer_bytes -
+           (ptrdiff_t)(torc_compact_entries_at(head) + head->entry_bytes);
 }
 
 /* Move everything from the entry byte `at` on by `delta` bytes and set its offsets right. */
@@ -347,49 +371,75 @@ static void shift_entries(uint8_t *block, struct torc_compact_head *head, size_t
 
 /* --- put --- */
 
-/* Give the field at `place` a value of another form or length. */
-static int resize_value(uint8_t *block, size_t place, const struct torc_part *value)
+/* Give the field at `place` another value, NULL: the one it has; and the time `when`, or none. */
+static int rewrite(uint8_t *block, size_t place, const struct torc_part *value, uint64_t when)
 {
     struct torc_compact_head head = torc_compact_head_load(block);
+    struct torc_compact_times times = torc_compact_times_load(block, &head);
     const struct torc_compact_lens common = torc_compact_common(block);
     const size_t at = torc_load_u16(block + torc_compact_offset_at(&head, place));
     uint8_t *entry = block + torc_compact_entries_at(&head) + at;
     struct torc_compact_entry old;
     const size_t old_bytes = torc_compact_entry_get(entry, common, &old);
-    const struct torc_compact_entry new = {.field = old.field, .value = *value};
-    const size_t field_bytes = old.field.bytes.len;
-    const size_t old_field_at = (size_t)(old.field.bytes.data - entry);
-    const size_t new_field_at = torc_compact_lens_bytes(common, &new);
-    const size_t new_bytes = new_field_at + field_bytes + value->bytes.len;
+    const struct torc_compact_entry new = {
+        .when = when,
+        .field = old.field,
+        .value = value != NULL ? *value : old.value,
+    };
+    const size_t kept_bytes = old.field.bytes.len + (value != NULL ? 0 : old.value.bytes.len);
+    const size_t old_kept_at = (size_t)(old.field.bytes.data - entry);
+    const size_t new_kept_at = torc_compact_front_bytes(common, &new);
+    const ptrdiff_t delta =
+        (ptrdiff_t)(new_kept_at + new.field.bytes.len + new.value.bytes.len) - (ptrdiff_t)old_bytes;
+    const size_t entry_bytes = (size_t)((ptrdiff_t)head.entry_bytes + delta);
+
+    torc_compact_times_change(&times, old.when, when);
+    head.trailer_bytes = torc_compact_trailer_bytes(&times);
+    const size_t bytes = torc_compact_content_bytes(torc_compact_fixed_bytes(&head),
+                                                    head.groups_log2, head.count, entry_bytes);
+    if (bytes > TORC_COMPACT_MAX_BYTES) {
+        return -EMSGSIZE;
+    }
+    if (bytes > head.capacity) {
+        return -ENOSPC;
+    }
+    const uint32_t spare = torc_compact_fair_spare(head.capacity - bytes, head.count, entry_bytes);
 
     /* What is behind moves away before the entry grows, and follows after it shrank. */
-    if (new_bytes > old_bytes) {
-        const size_t entry_bytes = head.entry_bytes + (new_bytes - old_bytes);
-        const size_t bytes =
-            content_bytes(head.common_bytes, head.groups_log2, head.count, entry_bytes);
-        if (bytes > TORC_COMPACT_MAX_BYTES) {
-            return -EMSGSIZE;
-        }
-        if (bytes > head.capacity) {
-            return -ENOSPC;
-        }
-        if (new_bytes - old_bytes > slack_bytes(&head)) {
-            relayout(block, &head, head.groups_log2,
-                     fair_spare(head.capacity - bytes, head.count, entry_bytes));
+    if (delta > 0) {
+        if (slack_bytes(&head) < delta) {
+            relayout(block, &head, head.groups_log2, spare);
             entry = block + torc_compact_entries_at(&head) + at;
         }
-        shift_entries(block, &head, at + old_bytes, (ptrdiff_t)(new_bytes - old_bytes));
+        shift_entries(block, &head, at + old_bytes, delta);
     }
-    if (new_field_at != old_field_at) {
-        memmove(entry + new_field_at, entry + old_field_at, field_bytes);
+    if (new_kept_at != old_kept_at) {
+        memmove(entry + new_kept_at, entry + old_kept_at, kept_bytes);
     }
-    torc_compact_lens_put(entry, common, &new);
-    write_bytes(entry + new_field_at + field_bytes, value->bytes);
-    if (new_bytes < old_bytes) {
-        shift_entries(block, &head, at + old_bytes, (ptrdiff_t)new_bytes - (ptrdiff_t)old_bytes);
+    torc_compact_front_put(entry, common, &new);
+    if (value != NULL) {
+        write_bytes(entry + new_kept_at + kept_bytes, value->bytes);
+    }
+    if (delta < 0) {
+        shift_entries(block, &head, at + old_bytes, delta);
+    }
+    if (slack_bytes(&head) < 0) {
+        relayout(block, &head, head.groups_log2, spare); /* for the first trailer */
     }
     torc_compact_head_store(block, &head);
+    torc_compact_times_store(block, &head, &times);
     return 0;
+}
+
+/* Give the field at `place`, which has a time, another. */
+static void retime(uint8_t *block, size_t place, uint64_t when)
+{
+    const struct torc_compact_head head = torc_compact_head_load(block);
+    struct torc_compact_times times = torc_compact_times_load(block, &head);
+    uint8_t *entry = block + entry_at(block, place);
+    torc_compact_times_change(&times, torc_compact_entry_time(entry), when);
+    torc_expiry_store(entry + 1, when);
+    torc_compact_times_store(block, &head, &times);
 }
 
 /* Make room in the directory for one field more: returns its place, at the end of its group. */
@@ -416,17 +466,21 @@ static size_t open_slot(uint8_t *block, struct torc_compact_head *head, uint64_t
 
 /* Append a field that is not there. */
 static int append(uint8_t *block, torc_compact_hasher *hasher, uint64_t seed, uint64_t hash,
-                  const struct torc_part *field, const struct torc_part *value)
+                  const struct torc_part *field, const struct torc_part *value, uint64_t when)
 {
     struct torc_compact_head head = torc_compact_head_load(block);
+    struct torc_compact_times times = torc_compact_times_load(block, &head);
     const size_t count = (size_t)head.count + 1;
     const struct torc_compact_lens common = torc_compact_common(block);
-    const struct torc_compact_entry entry = {.field = *field, .value = *value};
-    const size_t lens_bytes = torc_compact_lens_bytes(common, &entry);
-    const size_t own_bytes = lens_bytes + field->bytes.len + value->bytes.len;
+    const struct torc_compact_entry entry = {.when = when, .field = *field, .value = *value};
+    const size_t front_bytes = torc_compact_front_bytes(common, &entry);
+    const size_t own_bytes = front_bytes + field->bytes.len + value->bytes.len;
     const size_t entry_bytes = head.entry_bytes + own_bytes;
     const uint32_t groups_log2 = grown_groups_log2(&head, count);
-    const size_t bytes = content_bytes(head.common_bytes, groups_log2, count, entry_bytes);
+    torc_compact_times_change(&times, TORC_EXPIRY_NONE, when);
+    head.trailer_bytes = torc_compact_trailer_bytes(&times);
+    const size_t bytes = torc_compact_content_bytes(torc_compact_fixed_bytes(&head), groups_log2,
+                                                    count, entry_bytes);
     if (bytes > TORC_COMPACT_MAX_BYTES) {
         return -EMSGSIZE;
     }
@@ -434,8 +488,10 @@ static int append(uint8_t *block, torc_compact_hasher *hasher, uint64_t seed, ui
         return -ENOSPC;
     }
 
-    if (groups_log2 != head.groups_log2 || head.spare == 0 || slack_bytes(&head) < own_bytes) {
-        const uint32_t spare = 1 + fair_spare(head.capacity - bytes, count, entry_bytes);
+    if (groups_log2 != head.groups_log2 || head.spare == 0 ||
+        slack_bytes(&head) < (ptrdiff_t)own_bytes) {
+        const uint32_t spare =
+            1 + torc_compact_fair_spare(head.capacity - bytes, count, entry_bytes);
         const uint32_t old_groups_log2 = head.groups_log2;
         relayout(block, &head, groups_log2, spare);
         if (groups_log2 != old_groups_log2) {
@@ -454,27 +510,30 @@ static int append(uint8_t *block, torc_compact_hasher *hasher, uint64_t seed, ui
     block[torc_compact_prints_at(&head) + place] = torc_hash_fingerprint(hash);
     torc_store_u16(block + torc_compact_offset_at(&head, place), (uint16_t)head.entry_bytes);
     uint8_t *p = block + torc_compact_entries_at(&head) + head.entry_bytes;
-    torc_compact_lens_put(p, common, &entry);
-    p += lens_bytes;
+    torc_compact_front_put(p, common, &entry);
+    p += front_bytes;
     write_bytes(p, field->bytes);
     write_bytes(p + field->bytes.len, value->bytes);
     head.entry_bytes = (uint32_t)entry_bytes;
     torc_compact_head_store(block, &head);
+    torc_compact_times_store(block, &head, &times);
     return 1;
 }
 
 /* Put what is not kept like the value before it: `place` is that of the field. */
 static int change(uint8_t *block, size_t place, torc_compact_hasher *hasher, uint64_t seed,
-                  uint64_t hash, const struct torc_part *field, const struct torc_part *value)
+                  uint64_t hash, const struct torc_part *field, const struct torc_part *value,
+                  uint64_t when)
 {
     if (field->bytes.len > TORC_COMPACT_MAX_PART || value->bytes.len > TORC_COMPACT_MAX_PART) {
         return -EMSGSIZE;
     }
-    return place != TORC_COMPACT_ABSENT ? resize_value(block, place, value)
-                                        : append(block, hasher, seed, hash, field, value);
+    return place != TORC_COMPACT_ABSENT ? rewrite(block, place, value, when)
+                                        : append(block, hasher, seed, hash, field, value, when);
 }
 
-/* The same of raw text. Apart, so that the common way to here makes no parts in memory. */
+/* The same of raw text without a time. Apart, so that the common way to here makes no parts in
+ * memory. */
 static __attribute__((noinline)) int change_raw(uint8_t *block, size_t place,
                                                 torc_compact_hasher *hasher, uint64_t seed,
                                                 uint64_t hash, struct torc_slice field,
@@ -482,14 +541,15 @@ static __attribute__((noinline)) int change_raw(uint8_t *block, size_t place,
 {
     const struct torc_part raw_field = torc_part_raw(field);
     const struct torc_part raw_value = torc_part_raw(value);
-    return change(block, place, hasher, seed, hash, &raw_field, &raw_value);
+    return change(block, place, hasher, seed, hash, &raw_field, &raw_value, TORC_EXPIRY_NONE);
 }
 
-/* Put what may be encoded. */
-static __attribute__((noinline)) int put_candidate(uint8_t *block, torc_compact_hasher *hasher,
-                                                   uint64_t seed, uint64_t hash,
-                                                   struct torc_slice field, struct torc_slice value)
+/* Put anything into any block; `when` as in torc_compact_put_expiring(). */
+static __attribute__((noinline)) int put_any(uint8_t *block, torc_compact_hasher *hasher,
+                                             uint64_t seed, uint64_t hash, struct torc_slice field,
+                                             struct torc_slice value, uint64_t when)
 {
+    assert(when <= TORC_EXPIRY_MAX || when == TORC_EXPIRY_KEEP);
     uint8_t field_room[TORC_CODEC_ENCODED_MAX];
     uint8_t value_room[TORC_CODEC_ENCODED_MAX];
     const bool verbatim = torc_compact_is_verbatim(block);
@@ -497,11 +557,22 @@ static __attribute__((noinline)) int put_candidate(uint8_t *block, torc_compact_
     const struct torc_part new_value = torc_compact_encode(verbatim, value, value_room);
     struct torc_part old;
     size_t place = locate(block, hash, &new_field, &old);
-    if (place != TORC_COMPACT_ABSENT && torc_part_is_like(&old, &new_value)) {
+    uint64_t old_when = TORC_EXPIRY_NONE;
+    if (place != TORC_COMPACT_ABSENT && torc_compact_expires(block)) {
+        old_when = torc_compact_entry_time(block + entry_at(block, place));
+    }
+    if (when == TORC_EXPIRY_KEEP) {
+        when = old_when;
+    }
+    if (place != TORC_COMPACT_ABSENT && torc_part_is_like(&old, &new_value) &&
+        (when != TORC_EXPIRY_NONE) == (old_when != TORC_EXPIRY_NONE)) {
         write_bytes(block + (old.bytes.data - block), new_value.bytes);
+        if (when != old_when) {
+            retime(block, place, when);
+        }
         return 0;
     }
-    return change(block, place, hasher, seed, hash, &new_field, &new_value);
+    return change(block, place, hasher, seed, hash, &new_field, &new_value, when);
 }
 
 /* Both forms of put, below; inlined, so that the common one passes no hasher on. */
@@ -510,8 +581,9 @@ static inline __attribute__((always_inline)) int put(uint8_t *block, torc_compac
                                                      struct torc_slice field,
                                                      struct torc_slice value)
 {
-    if (TORC_UNLIKELY(torc_codec_is_candidate(field) || torc_codec_is_candidate(value))) {
-        return put_candidate(block, hasher, seed, hash, field, value);
+    if (TORC_UNLIKELY(torc_codec_is_candidate(field) || torc_codec_is_candidate(value) ||
+                      torc_compact_expires(block))) {
+        return put_any(block, hasher, seed, hash, field, value, TORC_EXPIRY_NONE);
     }
     const struct torc_part raw_field = torc_part_raw(field);
     struct torc_part old;
@@ -535,6 +607,37 @@ int torc_compact_put(uint8_t *block, uint64_t seed, uint64_t hash, struct torc_s
     return put(block, torc_hash_bytes, seed, hash, field, value);
 }
 
+int torc_compact_put_expiring_hashed(uint8_t *block, torc_compact_hasher *hasher, uint64_t seed,
+                                     uint64_t hash, struct torc_slice field,
+                                     struct torc_slice value, uint64_t when)
+{
+    return put_any(block, hasher, seed, hash, field, value, when);
+}
+
+int torc_compact_put_expiring(uint8_t *block, uint64_t seed, uint64_t hash, struct torc_slice field,
+                              struct torc_slice value, uint64_t when)
+{
+    return put_any(block, torc_hash_bytes, seed, hash, field, value, when);
+}
+
+int torc_compact_set_expiry(uint8_t *block, uint64_t hash, struct torc_slice field, uint64_t when)
+{
+    assert(when <= TORC_EXPIRY_MAX);
+    const size_t place = locate_text(block, hash, field);
+    if (place == TORC_COMPACT_ABSENT) {
+        return -ENOENT;
+    }
+    const uint64_t old_when = torc_compact_entry_time(block + entry_at(block, place));
+    if (when == old_when) {
+        return 0;
+    }
+    if (when != TORC_EXPIRY_NONE && old_when != TORC_EXPIRY_NONE) {
+        retime(block, place, when);
+        return 0;
+    }
+    return rewrite(block, place, NULL, when) == 0 ? 0 : -ENOSPC;
+}
+
 /* --- del --- */
 
 /* Take the field at `place` out of the directory. */
@@ -556,15 +659,12 @@ static void close_slot(uint8_t *block, struct torc_compact_head *head, size_t pl
 
 int torc_compact_del(uint8_t *block, uint64_t hash, struct torc_slice field)
 {
-    uint8_t field_room[TORC_CODEC_ENCODED_MAX];
-    const struct torc_part wanted =
-        torc_compact_encode(torc_compact_is_verbatim(block), field, field_room);
-    struct torc_part old_value;
-    size_t place = locate(block, hash, &wanted, &old_value);
+    const size_t place = locate_text(block, hash, field);
     if (place == TORC_COMPACT_ABSENT) {
         return 0;
     }
     struct torc_compact_head head = torc_compact_head_load(block);
+    struct torc_compact_times times = torc_compact_times_load(block, &head);
     const size_t at = torc_load_u16(block + torc_compact_offset_at(&head, place));
     struct torc_compact_entry old;
     const size_t old_bytes = torc_compact_entry_get(block + torc_compact_entries_at(&head) + at,
@@ -572,13 +672,11 @@ int torc_compact_del(uint8_t *block, uint64_t hash, struct torc_slice field)
 
     close_slot(block, &head, place, hash);
     shift_entries(block, &head, at + old_bytes, -(ptrdiff_t)old_bytes);
-    if (head.groups_log2 != 0 && head.count < TORC_COMPACT_MEAN_MIN << head.groups_log2) {
-        merge(block, &head);
-    } else if (head.spare > TORC_COMPACT_SPARE_MAX) {
-        size_t room = head.capacity - head_content_bytes(&head);
-        relayout(block, &head, head.groups_log2, fair_spare(room, head.count, head.entry_bytes));
-    }
+    torc_compact_times_change(&times, old.when, TORC_EXPIRY_NONE);
+    head.trailer_bytes = torc_compact_trailer_bytes(&times);
+    torc_compact_settle(block, &head);
     torc_compact_head_store(block, &head);
+    torc_compact_times_store(block, &head, &times);
     return 1;
 }
 
@@ -591,12 +689,6 @@ void torc_compact_init(uint8_t *block, size_t capacity, bool verbatim)
     torc_compact_head_store(block, &head);
 }
 
-static void store_common(uint8_t *block, struct torc_compact_lens common)
-{
-    block[TORC_COMPACT_COMMON_AT] = common.field;
-    block[TORC_COMPACT_COMMON_AT + 1] = common.value;
-}
-
 void torc_compact_init_planned(uint8_t *block, size_t capacity,
                                const struct torc_compact_plan *plan)
 {
@@ -604,173 +696,30 @@ void torc_compact_init_planned(uint8_t *block, size_t capacity,
     if (plans_common(plan)) {
         assert(capacity >= TORC_COMPACT_MIN_BYTES + TORC_COMPACT_COMMON_BYTES);
         block[0] |= TORC_COMPACT_COMMON;
-        store_common(block, plan->lens);
+        torc_compact_common_store(block, plan->lens);
     }
 }
 
 int torc_compact_copy(const uint8_t *block, uint8_t *target, size_t capacity)
 {
     const struct torc_compact_head from = torc_compact_head_load(block);
-    const size_t bytes = head_content_bytes(&from);
+    const size_t bytes = torc_compact_head_content_bytes(&from);
     assert(capacity <= TORC_COMPACT_MAX_BYTES);
-    if (capacity < least_capacity(from.common_bytes, bytes)) {
+    if (capacity < torc_compact_least_capacity(from.common_bytes, bytes)) {
         return -ENOSPC;
     }
     struct torc_compact_head to = from;
     to.capacity = (uint32_t)capacity;
-    to.spare = fair_spare(capacity - bytes, from.count, from.entry_bytes);
+    to.spare = torc_compact_fair_spare(capacity - bytes, from.count, from.entry_bytes);
 
     const size_t offsets_bytes = 2 * (size_t)from.count;
+    const struct torc_compact_times times = torc_compact_times_load(block, &from);
     torc_compact_head_store(target, &to);
+    torc_compact_times_store(target, &to, &times);
     memcpy(target + TORC_COMPACT_HEAD_BYTES, block + TORC_COMPACT_HEAD_BYTES,
            from.common_bytes + torc_compact_count_bytes(from.groups_log2) + from.count);
     memcpy(target + torc_compact_entries_at(&to) - offsets_bytes,
            block + torc_compact_entries_at(&from) - offsets_bytes,
            offsets_bytes + from.entry_bytes);
     return 0;
-}
-
-/* --- packing --- */
-
-/* The lengths that most entries of a block have, if one pair of lengths has more than half of them
- * (Boyer and Moore 1981), else some that occur. They are of one byte each, or no entry's. */
-static struct torc_compact_lens frequent_lens(const uint8_t *block,
-                                              const struct torc_compact_head *head)
-{
-    const uint8_t *entry = block + torc_compact_entries_at(head);
-    const uint8_t *end = entry + head->entry_bytes;
-    struct torc_compact_lens best = torc_compact_no_common;
-    size_t votes = 0;
-    while (entry < end) {
-        struct torc_compact_entry stored;
-        entry += torc_compact_entry_get(entry, torc_compact_common(block), &stored);
-        const struct torc_compact_lens lens = {torc_compact_lead(&stored.field),
-                                               torc_compact_lead(&stored.value)};
-        if ((lens.field | lens.value) >= TORC_COMPACT_LEN_2_FLAG) {
-            continue;
-        }
-        if (votes == 0) {
-            best = lens;
-        }
-        votes = torc_compact_is_common(best, lens.field, lens.value) ? votes + 1 : votes - 1;
-    }
-    return best;
-}
-
-/* How far each entry moves towards the front when lengths become common, by its old offset: the
- * entries before it that get one byte shorter, less those that get longer. A bit for each offset,
- * and sums by word, so that any offset is answered in O(1). */
-#define MOVES_WORDS ((TORC_COMPACT_MAX_BYTES + 64u) / 64u)
-struct moves {
-    uint64_t shorter[MOVES_WORDS];
-    uint64_t longer[MOVES_WORDS];
-    int16_t before[MOVES_WORDS]; /* of the words before this one */
-};
-
-static void sum_up_moves(struct moves *moves, size_t n_words)
-{
-    int sum = 0;
-    for (size_t i = 0; i < n_words; i++) {
-        moves->before[i] = (int16_t)sum;
-        sum += __builtin_popcountll(moves->shorter[i]) - __builtin_popcountll(moves->longer[i]);
-    }
-}
-
-static uint16_t moved_offset(const struct moves *moves, uint16_t offset)
-{
-    const uint64_t below = (1ull << offset % 64) - 1;
-    const size_t word = offset / 64;
-    int move = moves->before[word] + __builtin_popcountll(moves->shorter[word] & below) -
-               __builtin_popcountll(moves->longer[word] & below);
-    return (uint16_t)(offset - move);
-}
-
-/* Write the entries of `block` to `to` as a block with the lengths `common` has them, and note how
- * they move. */
-static void rewrite_entries(const uint8_t *block, const struct torc_compact_head *head,
-                            struct torc_compact_lens common, uint8_t *to, struct moves *out_moves)
-{
-    const struct torc_compact_lens old_common = torc_compact_common(block);
-    const uint8_t *entries = block + torc_compact_entries_at(head);
-    const size_t n_words = head->entry_bytes / 64 + 1;
-    memset(out_moves->shorter, 0, n_words * sizeof out_moves->shorter[0]);
-    memset(out_moves->longer, 0, n_words * sizeof out_moves->longer[0]);
-    for (size_t at = 0; at < head->entry_bytes;) {
-        struct torc_compact_entry stored;
-        const size_t old_bytes = torc_compact_entry_get(entries + at, old_common, &stored);
-        const size_t lens_bytes = torc_compact_lens_bytes(common, &stored);
-        const size_t part_bytes = stored.field.bytes.len + stored.value.bytes.len;
-        torc_compact_lens_put(to, common, &stored);
-        memcpy(to + lens_bytes, stored.field.bytes.data, part_bytes);
-        to += lens_bytes + part_bytes;
-        out_moves->shorter[at / 64] |= (uint64_t)(lens_bytes + part_bytes < old_bytes) << at % 64;
-        out_moves->longer[at / 64] |= (uint64_t)(lens_bytes + part_bytes > old_bytes) << at % 64;
-        at += old_bytes;
-    }
-    sum_up_moves(out_moves, n_words);
-}
-
-/* Entries that have these lengths. */
-static size_t count_alike(const uint8_t *block, const struct torc_compact_head *head,
-                          struct torc_compact_lens lens)
-{
-    const uint8_t *entry = block + torc_compact_entries_at(head);
-    const uint8_t *end = entry + head->entry_bytes;
-    size_t n_alike = 0;
-    while (entry < end) {
-        struct torc_compact_entry stored;
-        entry += torc_compact_entry_get(entry, torc_compact_common(block), &stored);
-        n_alike += torc_compact_is_common(lens, torc_compact_lead(&stored.field),
-                                          torc_compact_lead(&stored.value));
-    }
-    return n_alike;
-}
-
-size_t torc_compact_pack(const uint8_t *block, uint8_t *target, size_t capacity)
-{
-    const struct torc_compact_head from = torc_compact_head_load(block);
-    const struct torc_compact_lens old_common = torc_compact_common(block);
-    const size_t n_before = from.common_bytes != 0 ? count_alike(block, &from, old_common) : 0;
-    struct torc_compact_lens common = frequent_lens(block, &from);
-    const size_t n_alike = count_alike(block, &from, common);
-    struct torc_compact_head to = from;
-    to.common_bytes = are_worth_it(n_alike, from.count) ? TORC_COMPACT_COMMON_BYTES : 0;
-    common = to.common_bytes != 0 ? common : torc_compact_no_common;
-    to.entry_bytes += (uint32_t)(n_before - (to.common_bytes != 0 ? n_alike : 0));
-    to.spare = 0;
-    const size_t packed = least_capacity(to.common_bytes, head_content_bytes(&to));
-    const size_t used = torc_compact_used(block);
-    if (packed > used || torc_compact_is_common(common, old_common.field, old_common.value)) {
-        capacity = torc_max_u64(capacity, used);
-        int rc = torc_compact_copy(block, target, capacity);
-        assert(rc == 0);
-        (void)rc;
-        return capacity;
-    }
-    to.capacity = (uint32_t)torc_max_u64(capacity, packed);
-    assert(to.capacity <= TORC_COMPACT_MAX_BYTES);
-
-    struct moves moves;
-    torc_compact_head_store(target, &to);
-    if (to.common_bytes != 0) {
-        store_common(target, common);
-    }
-    memcpy(target + torc_compact_counts_at(&to), block + torc_compact_counts_at(&from),
-           torc_compact_count_bytes(from.groups_log2) + from.count);
-    rewrite_entries(block, &from, common, target + torc_compact_entries_at(&to), &moves);
-    for (size_t i = 0; i < from.count; i++) {
-        torc_store_u16(
-            target + torc_compact_offset_at(&to, i),
-            moved_offset(&moves, torc_load_u16(block + torc_compact_offset_at(&from, i))));
-    }
-    return to.capacity;
-}
-
-size_t torc_compact_loose(const uint8_t *block)
-{
-    const struct torc_compact_head head = torc_compact_head_load(block);
-    const size_t slack = head.capacity - torc_compact_used(block);
-    return slack + (head.common_bytes == 0 && are_worth_it(head.count, head.count)
-                        ? head.count - TORC_COMPACT_COMMON_BYTES
-                        : 0);
 }

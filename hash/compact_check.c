@@ -54,11 +54,23 @@ static bool read_lens(const uint8_t *entries, size_t end, struct torc_compact_le
            !torc_compact_is_common(common, entry[0], torc_compact_lead(&out_entry->value));
 }
 
+static bool is_time(uint64_t when)
+{
+    return when != TORC_EXPIRY_NONE && when <= TORC_EXPIRY_MAX;
+}
+
 /* Read the entry at *at (below `end`) and step over it. */
 static bool read_entry(const uint8_t *entries, size_t end, struct torc_compact_lens common,
                        size_t *at, struct torc_compact_entry *out_entry)
 {
     const size_t from = *at;
+    if (entries[from] == TORC_COMPACT_TIMED) {
+        if (end - from <= TORC_COMPACT_EXPIRY_BYTES ||
+            !is_time(torc_expiry_load(entries + from + 1))) {
+            return false;
+        }
+        *at += TORC_COMPACT_EXPIRY_BYTES;
+    }
     if (!read_lens(entries, end, common, at, out_entry) ||
         out_entry->field.bytes.len + out_entry->value.bytes.len > end - *at) {
         return false;
@@ -85,7 +97,7 @@ static const char *check_head(const uint8_t *block, size_t bytes,
         return "compact: shorter than the least block";
     }
     struct torc_compact_head head = torc_compact_head_load(block);
-    if ((block[0] & (TORC_COMPACT_PLAIN | TORC_COMPACT_EXPIRES)) != TORC_COMPACT_PLAIN) {
+    if ((block[0] & TORC_COMPACT_PLAIN) == 0) {
         return "compact: unknown form";
     }
     if (head.capacity < TORC_COMPACT_MIN_BYTES + head.common_bytes || head.capacity > bytes) {
@@ -101,8 +113,8 @@ static const char *check_head(const uint8_t *block, size_t bytes,
                                    head.count > TORC_COMPACT_MEAN_MAX << head.groups_log2))) {
         return "compact: number of groups does not suit the count";
     }
-    if (torc_compact_entries_at(&head) + head.entry_bytes > head.capacity) {
-        return "compact: directory and entries pass the capacity";
+    if (torc_compact_entries_at(&head) + head.entry_bytes + head.trailer_bytes > head.capacity) {
+        return "compact: directory, entries and trailer pass the capacity";
     }
     size_t sum = 0;
     for (size_t i = 0; i < torc_compact_count_bytes(head.groups_log2); i++) {
@@ -140,6 +152,15 @@ static bool has_slot(const uint8_t *block, const struct torc_compact_head *head,
     return false;
 }
 
+/* Whether the trailer says what the entries, with `times`, say. */
+static bool is_trailer_right(const uint8_t *block, const struct torc_compact_head *head,
+                             const struct torc_compact_times *times)
+{
+    const struct torc_compact_times stored = torc_compact_times_load(block, head);
+    return (times->n != 0) == (head->trailer_bytes != 0) && stored.n == times->n &&
+           stored.bound != TORC_EXPIRY_NONE && stored.bound <= times->bound;
+}
+
 int torc_compact_check_hashed(const uint8_t *block, size_t bytes, torc_compact_hasher *hasher,
                               uint64_t seed, const char **out_why)
 {
@@ -153,6 +174,7 @@ int torc_compact_check_hashed(const uint8_t *block, size_t bytes, torc_compact_h
      * and its offset is good. */
     const uint8_t *entries = block + torc_compact_entries_at(&head);
     const struct torc_compact_lens common = torc_compact_common(block);
+    struct torc_compact_times times = {.bound = TORC_EXPIRY_NEVER, .n = 0};
     struct torc_compact_entry entry;
     uint8_t room[TORC_CODEC_TEXT_MAX];
     size_t n = 0;
@@ -165,6 +187,7 @@ int torc_compact_check_hashed(const uint8_t *block, size_t bytes, torc_compact_h
             !is_kept_right(head.verbatim, &entry.value)) {
             return bad(out_why, "compact: a part is not kept in its one form");
         }
+        torc_compact_times_change(&times, TORC_EXPIRY_NONE, entry.when);
         const struct torc_slice field = torc_part_text(&entry.field, room);
         if (!has_slot(block, &head, hasher(seed, field.data, field.len), entry_at)) {
             return bad(out_why, "compact: an entry is not in its group of the directory");
@@ -172,6 +195,9 @@ int torc_compact_check_hashed(const uint8_t *block, size_t bytes, torc_compact_h
     }
     if (n != head.count) {
         return bad(out_why, "compact: fewer entries than the count");
+    }
+    if (!is_trailer_right(block, &head, &times)) {
+        return bad(out_why, "compact: the trailer is not that of the times, or later than one");
     }
 
     /* A field that is there twice shows when the later one is looked up and the other is found. */

@@ -30,7 +30,8 @@
 
 /* The two cases of a lookup. The common one needs no register beyond those that a call may use and
  * calls nothing: names stored in up to 16 bytes in groups of up to 32 fields. The other does the
- * rest. */
+ * rest. The common one is compiled once more for blocks with times, so that the others do not ask
+ * for them. */
 #define SHORT_NAME_MAX  16u
 #define SMALL_GROUP_MAX 32u
 
@@ -102,6 +103,18 @@ INLINE const uint8_t *entry_at(const uint8_t *entries, size_t place)
     return entries + torc_load_u16(entries + 2 * (ptrdiff_t)~place);
 }
 
+/* Whether `block` has several groups, or fields with times. */
+INLINE bool has_more(const uint8_t *block)
+{
+    return (block[0] & (TORC_COMPACT_GROUPS | TORC_COMPACT_EXPIRES)) != 0;
+}
+
+/* The lengths of an entry, in a block with times if `timed`. */
+INLINE const uint8_t *lens_of(const uint8_t *entry, bool timed)
+{
+    return timed && entry[0] == TORC_COMPACT_TIMED ? entry + TORC_COMPACT_EXPIRY_BYTES : entry;
+}
+
 /* How an entry with the common lengths of `block` begins, if such an entry may have a field whose
  * length begins with `lead`; else `lead` itself. */
 INLINE uint8_t other_lead(const uint8_t *block, uint8_t lead)
@@ -111,9 +124,9 @@ INLINE uint8_t other_lead(const uint8_t *block, uint8_t lead)
                : lead;
 }
 
-/* Find a short name in a small group: its entry, or NULL. */
+/* Find a short name in a small group: its entry, or NULL. `timed`: the block has times. */
 INLINE const uint8_t *search_common(struct group group, uint64_t hash, struct torc_slice field,
-                                    uint8_t lead, match_fn *match, size_t *out_place)
+                                    uint8_t lead, bool timed, match_fn *match, size_t *out_place)
 {
     const uint8_t print = torc_hash_fingerprint(hash);
     const uint8_t other = other_lead(group.block, lead);
@@ -123,9 +136,10 @@ INLINE const uint8_t *search_common(struct group group, uint64_t hash, struct to
          * is stepped over without a branch. */
         const size_t place = group.first + (size_t)__builtin_ctz(matches);
         const uint8_t *entry = entry_at(group.entries, place);
+        const uint8_t *lens = lens_of(entry, timed);
         const uint8_t *name =
-            entry[0] == TORC_COMPACT_AS_COMMON ? entry + 1 : entry + 2 + (entry[1] >> 7);
-        if (TORC_LIKELY((entry[0] == lead || entry[0] == other) &&
+            lens[0] == TORC_COMPACT_AS_COMMON ? lens + 1 : lens + 2 + (lens[1] >> 7);
+        if (TORC_LIKELY((lens[0] == lead || lens[0] == other) &&
                         short_names_equal(name, field.data, field.len))) {
             *out_place = place;
             return entry;
@@ -159,13 +173,20 @@ NOINLINE bool give_rare_text(const uint8_t *block, const uint8_t *entry, size_t 
 }
 
 /* Find a short raw name in a small group, and the text of its value. */
-INLINE bool find_common(struct group group, uint64_t hash, struct torc_slice field, match_fn *match,
-                        struct torc_value *out_value)
+INLINE bool find_common(struct group group, uint64_t hash, struct torc_slice field, bool timed,
+                        uint64_t now, match_fn *match, struct torc_value *out_value)
 {
     size_t place;
-    const uint8_t *entry = search_common(group, hash, field, (uint8_t)field.len, match, &place);
+    const uint8_t *entry =
+        search_common(group, hash, field, (uint8_t)field.len, timed, match, &place);
     if (entry == NULL) {
         return false;
+    }
+    if (timed && entry[0] == TORC_COMPACT_TIMED) {
+        if (torc_expiry_is_past(torc_expiry_load(entry + 1), now)) {
+            return false;
+        }
+        entry += TORC_COMPACT_EXPIRY_BYTES;
     }
     const bool alike = entry[0] == TORC_COMPACT_AS_COMMON;
     const uint8_t len = alike ? group.block[TORC_COMPACT_COMMON_AT + 1] : entry[1];
@@ -177,14 +198,14 @@ INLINE bool find_common(struct group group, uint64_t hash, struct torc_slice fie
 }
 
 INLINE size_t locate_common(struct group group, uint64_t hash, struct torc_slice field,
-                            uint8_t lead, match_fn *match, struct torc_part *out_value)
+                            uint8_t lead, bool timed, match_fn *match, struct torc_part *out_value)
 {
     size_t place;
-    const uint8_t *entry = search_common(group, hash, field, lead, match, &place);
+    const uint8_t *entry = search_common(group, hash, field, lead, timed, match, &place);
     if (entry == NULL) {
         return TORC_COMPACT_ABSENT;
     }
-    get_value(group.block, entry, field.len, out_value);
+    get_value(group.block, lens_of(entry, timed), field.len, out_value);
     return place;
 }
 
@@ -212,7 +233,7 @@ INLINE size_t search_any(struct group group, uint64_t hash, struct torc_slice fi
 
 typedef size_t locate_fn(const uint8_t *block, uint64_t hash, struct torc_slice field, uint8_t lead,
                          struct torc_part *out_value);
-typedef bool find_fn(const uint8_t *block, uint64_t hash, struct torc_slice field,
+typedef bool find_fn(const uint8_t *block, uint64_t hash, struct torc_slice field, uint64_t now,
                      struct torc_value *out_value);
 
 /* Is this a name for find_common(), in a small group? */
@@ -222,14 +243,22 @@ INLINE bool is_common(struct torc_slice field)
 }
 
 /* torc_compact_find() for names that are long, or that may be encoded in the block. */
-INLINE bool find_by_part(const uint8_t *block, uint64_t hash, struct torc_slice field,
+INLINE bool find_by_part(const uint8_t *block, uint64_t hash, struct torc_slice field, uint64_t now,
                          locate_fn *locate, struct torc_value *out_value)
 {
     uint8_t room[TORC_CODEC_ENCODED_MAX];
     const struct torc_part part = torc_compact_encode(torc_compact_is_verbatim(block), field, room);
     struct torc_part value;
-    if (locate(block, hash, part.bytes, torc_compact_lead(&part), &value) == TORC_COMPACT_ABSENT) {
+    const size_t place = locate(block, hash, part.bytes, torc_compact_lead(&part), &value);
+    if (place == TORC_COMPACT_ABSENT) {
         return false;
+    }
+    if (torc_compact_expires(block)) {
+        const struct torc_compact_head head = torc_compact_head_load(block);
+        const uint8_t *entry = entry_at(block + torc_compact_entries_at(&head), place);
+        if (torc_expiry_is_past(torc_compact_entry_time(entry), now)) {
+            return false;
+        }
     }
     out_value->text = torc_part_text(&value, out_value->room);
     return true;
@@ -237,20 +266,20 @@ INLINE bool find_by_part(const uint8_t *block, uint64_t hash, struct torc_slice 
 
 /* One field of many, in its group: 1 found, 0 absent and *out_value has no text. */
 INLINE size_t find_next(const uint8_t *block, struct group group, uint64_t hash,
-                        struct torc_slice field, match_fn *match, find_fn *find_any,
-                        struct torc_value *out_value)
+                        struct torc_slice field, bool timed, uint64_t now, match_fn *match,
+                        find_fn *find_any, struct torc_value *out_value)
 {
     out_value->text = (struct torc_slice){.data = NULL, .len = 0};
     return TORC_LIKELY(is_common(field) && group.n <= SMALL_GROUP_MAX)
-               ? find_common(group, hash, field, match, out_value)
-               : find_any(block, hash, field, out_value);
+               ? find_common(group, hash, field, timed, now, match, out_value)
+               : find_any(block, hash, field, now, out_value);
 }
 
 /* torc_compact_find_many(). What one lookup computes anew is computed once here: the places of the
  * block, and where each group begins, unless there are far more groups than fields to find. */
 INLINE size_t search_many(const uint8_t *block, size_t n, const uint64_t *hashes,
-                          const struct torc_slice *fields, match_fn *match,
-                          count_before_fn *count_before, find_fn *find_any,
+                          const struct torc_slice *fields, bool timed, uint64_t now,
+                          match_fn *match, count_before_fn *count_before, find_fn *find_any,
                           struct torc_value *out_values)
 {
     const struct torc_compact_head head = torc_compact_head_load(block);
@@ -258,8 +287,8 @@ INLINE size_t search_many(const uint8_t *block, size_t n, const uint64_t *hashes
     if (head.groups_log2 == 0) {
         const struct group group = only_group(block, head);
         for (size_t i = 0; i < n; i++) {
-            n_found +=
-                find_next(block, group, hashes[i], fields[i], match, find_any, &out_values[i]);
+            n_found += find_next(block, group, hashes[i], fields[i], timed, now, match, find_any,
+                                 &out_values[i]);
         }
         return n_found;
     }
@@ -270,7 +299,7 @@ INLINE size_t search_many(const uint8_t *block, size_t n, const uint64_t *hashes
     if (n_groups > SUMMED_GROUPS_MAX || n_groups > 4 * n) {
         for (size_t i = 0; i < n; i++) {
             n_found += find_next(block, group_of(block, head, hashes[i], count_before), hashes[i],
-                                 fields[i], match, find_any, &out_values[i]);
+                                 fields[i], timed, now, match, find_any, &out_values[i]);
         }
         return n_found;
     }
@@ -288,7 +317,8 @@ INLINE size_t search_many(const uint8_t *block, size_t n, const uint64_t *hashes
         const size_t number = torc_compact_group(head.groups_log2, hashes[i]);
         group.first = firsts[number];
         group.n = counts[number];
-        n_found += find_next(block, group, hashes[i], fields[i], match, find_any, &out_values[i]);
+        n_found += find_next(block, group, hashes[i], fields[i], timed, now, match, find_any,
+                             &out_values[i]);
     }
     return n_found;
 }
@@ -415,16 +445,17 @@ static const struct torc_compact_ops *choose(void)
     return ops;
 }
 
-static bool find_first(const uint8_t *block, uint64_t hash, struct torc_slice field,
+static bool find_first(const uint8_t *block, uint64_t hash, struct torc_slice field, uint64_t now,
                        struct torc_value *out_value)
 {
-    return choose()->find(block, hash, field, out_value);
+    return choose()->find(block, hash, field, now, out_value);
 }
 
 static size_t find_many_first(const uint8_t *block, size_t n, const uint64_t *hashes,
-                              const struct torc_slice *fields, struct torc_value *out_values)
+                              const struct torc_slice *fields, uint64_t now,
+                              struct torc_value *out_values)
 {
-    return choose()->find_many(block, n, hashes, fields, out_values);
+    return choose()->find_many(block, n, hashes, fields, now, out_values);
 }
 
 static size_t locate_first(const uint8_t *block, uint64_t hash, struct torc_slice field,

@@ -18,16 +18,18 @@ struct torc_compact_ops {
     const char *name;
 
     /* torc_compact_find(). */
-    bool (*find)(const uint8_t *block, uint64_t hash, struct torc_slice field,
+    bool (*find)(const uint8_t *block, uint64_t hash, struct torc_slice field, uint64_t now,
                  struct torc_value *out_value);
 
     /* torc_compact_find_many(). */
     size_t (*find_many)(const uint8_t *block, size_t n, const uint64_t *hashes,
-                        const struct torc_slice *fields, struct torc_value *out_values);
+                        const struct torc_slice *fields, uint64_t now,
+                        struct torc_value *out_values);
 
-    /* The place of a field in directory order and its value as stored, or TORC_COMPACT_ABSENT and
-     * *out_value is untouched. The field is given as it is stored: its bytes, and the first byte of
-     * their length (torc_compact_lead()), apart so that all of it travels in registers. */
+    /* The place of a field in directory order, past or not, and its value as stored, or
+     * TORC_COMPACT_ABSENT and *out_value is untouched. The field is given as it is stored: its
+     * bytes, and the first byte of their length (torc_compact_lead()), apart so that all of it
+     * travels in registers. */
     size_t (*locate)(const uint8_t *block, uint64_t hash, struct torc_slice field, uint8_t lead,
                      struct torc_part *out_value);
 

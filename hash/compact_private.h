@@ -12,7 +12,9 @@
  *   8 + C + G + n    3 * spare    room for more of both neighbours
  *   E - 2n           2n           offsets, backwards: that of the i-th field lies at E - 2(i + 1)
  *   E                entry bytes  entries; E = 8 + C + G + 3(n + spare), offsets count from here
- *   E + entry bytes  rest         slack, to the capacity
+ *   E + entry bytes  rest         slack, to the trailer
+ *   capacity - 8     8            trailer, in a block with times: lower bound of them 6, entries
+ * that have one 2
  */
 #ifndef TORC_HASH_COMPACT_PRIVATE_H
 #define TORC_HASH_COMPACT_PRIVATE_H
@@ -22,7 +24,7 @@
 
 #define TORC_COMPACT_PLAIN      0x10u /* in the first byte: always */
 #define TORC_COMPACT_COMMON     0x20u /* in the first byte: there are common lengths */
-#define TORC_COMPACT_EXPIRES    0x40u /* in the first byte: reserved */
+#define TORC_COMPACT_GROUPS     0x0fu /* in the first byte: log2 of their number */
 #define TORC_COMPACT_HEAD_BYTES 8u
 #define TORC_COMPACT_SLOT_BYTES 3u /* of the directory, per field */
 #define TORC_COMPACT_SPARE_MAX  255u
@@ -34,6 +36,9 @@
 #define TORC_COMPACT_CODE_FIRST 0x6cu /* this + form: the length byte of a part that is encoded */
 #define TORC_COMPACT_CODE_LIMIT (TORC_COMPACT_CODE_FIRST + TORC_FORM_COUNT)
 #define TORC_COMPACT_LEN_2_FLAG 0x80u /* a long part: this | high 7 bits of its length, low 8 */
+
+#define TORC_COMPACT_TIMED 0x7fu /* in front of an entry: its time follows, in 6 bytes */
+static_assert(TORC_COMPACT_EXPIRY_BYTES == 1 + TORC_EXPIRY_BYTES, "a mark and a time");
 
 #define TORC_COMPACT_COMMON_BYTES 2u
 static_assert(TORC_COMPACT_CODE_LIMIT <= TORC_COMPACT_AS_COMMON, "lead bytes are distinct");
@@ -49,34 +54,36 @@ struct torc_compact_head {
     uint32_t capacity;    /* bytes of the block */
     uint32_t count;       /* fields */
     uint32_t entry_bytes;
-    uint32_t common_bytes; /* 2, or 0: no common lengths */
-    bool verbatim;         /* nothing is encoded */
+    uint32_t common_bytes;  /* 2, or 0: no common lengths */
+    uint32_t trailer_bytes; /* 8, or 0: no entry has a time */
+    bool verbatim;          /* nothing is encoded */
 };
 
 static inline struct torc_compact_head torc_compact_head_load(const uint8_t *block)
 {
     uint64_t word = torc_load_u64(block);
     return (struct torc_compact_head){
-        .groups_log2 = (uint32_t)word & 0x0fu,
+        .groups_log2 = (uint32_t)word & TORC_COMPACT_GROUPS,
         .spare = (uint32_t)(word >> 8) & 0xffu,
         .capacity = (uint32_t)(word >> 16) & 0xffffu,
         .count = (uint32_t)(word >> 32) & 0xffffu,
         .entry_bytes = (uint32_t)(word >> 48),
         .common_bytes = (uint32_t)word >> 4 & TORC_COMPACT_COMMON_BYTES,
+        .trailer_bytes = (uint32_t)word >> 3 & TORC_COMPACT_TRAILER_BYTES,
         .verbatim = (word & TORC_COMPACT_VERBATIM) != 0,
     };
 }
 
 static inline void torc_compact_head_store(uint8_t *block, const struct torc_compact_head *head)
 {
-    assert(head->groups_log2 <= 0x0fu && head->spare <= TORC_COMPACT_SPARE_MAX);
+    assert(head->groups_log2 <= TORC_COMPACT_GROUPS && head->spare <= TORC_COMPACT_SPARE_MAX);
     assert(head->capacity <= 0xffffu && head->count <= 0xffffu && head->entry_bytes <= 0xffffu);
     uint64_t word = head->entry_bytes;
     word = word << 16 | head->count;
     word = word << 16 | head->capacity;
     word = word << 8 | head->spare;
-    word = word << 8 | (head->verbatim ? TORC_COMPACT_VERBATIM : 0) | head->common_bytes << 4 |
-           TORC_COMPACT_PLAIN | head->groups_log2;
+    word = word << 8 | (head->verbatim ? TORC_COMPACT_VERBATIM : 0) | head->trailer_bytes << 3 |
+           head->common_bytes << 4 | TORC_COMPACT_PLAIN | head->groups_log2;
     torc_store_u64(block, word);
 }
 
@@ -116,6 +123,110 @@ static inline size_t torc_compact_offset_at(const struct torc_compact_head *head
 static inline uint32_t torc_compact_group(uint32_t groups_log2, uint64_t hash)
 {
     return torc_hash_group(hash) << (32 - TORC_COMPACT_GROUP_BITS) >> (32 - groups_log2);
+}
+
+/* --- sizes --- */
+
+/* Bytes of content that takes no directory slots and lies between no entries, beside the header. */
+static inline uint32_t torc_compact_fixed_bytes(const struct torc_compact_head *head)
+{
+    return head->common_bytes + head->trailer_bytes;
+}
+
+/* Bytes of a block with common lengths and a trailer or without (torc_compact_fixed_bytes()), but
+ * without spare and slack. */
+static inline size_t torc_compact_content_bytes(uint32_t fixed_bytes, uint32_t groups_log2,
+                                                size_t count, size_t entry_bytes)
+{
+    return TORC_COMPACT_HEAD_BYTES + fixed_bytes + torc_compact_count_bytes(groups_log2) +
+           TORC_COMPACT_SLOT_BYTES * count + entry_bytes;
+}
+
+/* The same of a block that has this header. */
+static inline size_t torc_compact_head_content_bytes(const struct torc_compact_head *head)
+{
+    return torc_compact_content_bytes(torc_compact_fixed_bytes(head), head->groups_log2,
+                                      head->count, head->entry_bytes);
+}
+
+/* The least capacity for so much content. */
+static inline size_t torc_compact_least_capacity(uint32_t common_bytes, size_t content)
+{
+    return torc_max_u64(content, TORC_COMPACT_MIN_BYTES + common_bytes);
+}
+
+/* Spare slots that divide `room` free bytes between directory and entries as the content divides
+ * itself, so that both run out at about the same time. */
+static inline uint32_t torc_compact_fair_spare(size_t room, size_t count, size_t entry_bytes)
+{
+    if (count == 0) {
+        return 0;
+    }
+    size_t slots = room * count / (TORC_COMPACT_SLOT_BYTES * count + entry_bytes);
+    return (uint32_t)torc_min_u64(slots, TORC_COMPACT_SPARE_MAX - 1);
+}
+
+/* Whether common lengths are worth their two bytes for `n_alike` of `n` entries: each of these has
+ * one byte less, but the others cost a reader a mispredicted branch. */
+static inline bool torc_compact_common_pays(size_t n_alike, size_t n)
+{
+    return n_alike > (size_t)2 * TORC_COMPACT_COMMON_BYTES && n_alike >= n / 4;
+}
+
+/* --- times --- */
+
+/* What a trailer says. */
+struct torc_compact_times {
+    uint64_t bound; /* no time is before it; TORC_EXPIRY_NEVER if there are none */
+    uint32_t n;     /* entries that have a time */
+};
+
+static inline struct torc_compact_times
+torc_compact_times_load(const uint8_t *block, const struct torc_compact_head *head)
+{
+    if (head->trailer_bytes == 0) {
+        return (struct torc_compact_times){.bound = TORC_EXPIRY_NEVER, .n = 0};
+    }
+    const uint8_t *trailer = block + head->capacity - TORC_COMPACT_TRAILER_BYTES;
+    return (struct torc_compact_times){.bound = torc_expiry_load(trailer),
+                                       .n = torc_load_u16(trailer + TORC_EXPIRY_BYTES)};
+}
+
+/* Whether there is a trailer is for the header to say: torc_compact_trailer_bytes(). */
+static inline void torc_compact_times_store(uint8_t *block, const struct torc_compact_head *head,
+                                            const struct torc_compact_times *times)
+{
+    assert((times->n != 0) == (head->trailer_bytes != 0));
+    if (times->n != 0) {
+        uint8_t *trailer = block + head->capacity - TORC_COMPACT_TRAILER_BYTES;
+        torc_expiry_store(trailer, times->bound);
+        torc_store_u16(trailer + TORC_EXPIRY_BYTES, (uint16_t)times->n);
+    }
+}
+
+static inline uint32_t torc_compact_trailer_bytes(const struct torc_compact_times *times)
+{
+    return times->n != 0 ? TORC_COMPACT_TRAILER_BYTES : 0;
+}
+
+/* An entry has the time `when` where it had `old`; either may be TORC_EXPIRY_NONE. */
+static inline void torc_compact_times_change(struct torc_compact_times *times, uint64_t old,
+                                             uint64_t when)
+{
+    times->n -= old != TORC_EXPIRY_NONE;
+    if (times->n == 0) {
+        times->bound = TORC_EXPIRY_NEVER;
+    }
+    if (when != TORC_EXPIRY_NONE) {
+        times->n++;
+        times->bound = torc_min_u64(times->bound, when);
+    }
+}
+
+/* The time of the entry at `entry`. */
+static inline uint64_t torc_compact_entry_time(const uint8_t *entry)
+{
+    return entry[0] == TORC_COMPACT_TIMED ? torc_expiry_load(entry + 1) : TORC_EXPIRY_NONE;
 }
 
 /* --- parts and entries as they are stored --- */
@@ -171,6 +282,13 @@ static inline struct torc_compact_lens torc_compact_common(const uint8_t *block)
                                       .value = block[TORC_COMPACT_HEAD_BYTES + 1]};
 }
 
+/* Set them, in a block whose header says that it has some. */
+static inline void torc_compact_common_store(uint8_t *block, struct torc_compact_lens common)
+{
+    block[TORC_COMPACT_COMMON_AT] = common.field;
+    block[TORC_COMPACT_COMMON_AT + 1] = common.value;
+}
+
 /* Write the length of a part at p; returns its bytes. */
 static inline size_t torc_compact_len_put(uint8_t *p, const struct torc_part *part)
 {
@@ -204,26 +322,34 @@ static inline size_t torc_compact_len_get(const uint8_t *p, struct torc_part *ou
 }
 
 struct torc_compact_entry {
+    uint64_t when; /* its time; TORC_EXPIRY_NONE */
     struct torc_part field;
     struct torc_part value;
 };
 
-/* Bytes in front of the parts of an entry in a block with these common lengths. */
-static inline size_t torc_compact_lens_bytes(struct torc_compact_lens common,
-                                             const struct torc_compact_entry *entry)
+/* Bytes in front of the parts of an entry, time and lengths, in a block with these common lengths.
+ */
+static inline size_t torc_compact_front_bytes(struct torc_compact_lens common,
+                                              const struct torc_compact_entry *entry)
 {
+    const size_t time_bytes = entry->when != TORC_EXPIRY_NONE ? TORC_COMPACT_EXPIRY_BYTES : 0;
     if (torc_compact_is_common(common, torc_compact_lead(&entry->field),
                                torc_compact_lead(&entry->value))) {
-        return 1;
+        return time_bytes + 1;
     }
-    return torc_compact_len_bytes(entry->field.bytes.len) +
+    return time_bytes + torc_compact_len_bytes(entry->field.bytes.len) +
            torc_compact_len_bytes(entry->value.bytes.len);
 }
 
 /* Write them at p. */
-static inline void torc_compact_lens_put(uint8_t *p, struct torc_compact_lens common,
-                                         const struct torc_compact_entry *entry)
+static inline void torc_compact_front_put(uint8_t *p, struct torc_compact_lens common,
+                                          const struct torc_compact_entry *entry)
 {
+    if (entry->when != TORC_EXPIRY_NONE) {
+        p[0] = TORC_COMPACT_TIMED;
+        torc_expiry_store(p + 1, entry->when);
+        p += TORC_COMPACT_EXPIRY_BYTES;
+    }
     if (torc_compact_is_common(common, torc_compact_lead(&entry->field),
                                torc_compact_lead(&entry->value))) {
         p[0] = TORC_COMPACT_AS_COMMON;
@@ -238,6 +364,10 @@ static inline size_t torc_compact_entry_get(const uint8_t *entry, struct torc_co
                                             struct torc_compact_entry *out_entry)
 {
     const uint8_t *p = entry;
+    out_entry->when = torc_compact_entry_time(p);
+    if (out_entry->when != TORC_EXPIRY_NONE) {
+        p += TORC_COMPACT_EXPIRY_BYTES;
+    }
     if (p[0] == TORC_COMPACT_AS_COMMON) {
         torc_compact_lead_get(common.field, &out_entry->field);
         torc_compact_lead_get(common.value, &out_entry->value);
@@ -255,11 +385,19 @@ static inline size_t torc_compact_entry_get(const uint8_t *entry, struct torc_co
  * values. */
 typedef uint64_t torc_compact_hasher(uint64_t seed, const void *data, size_t len);
 
-/* torc_compact_put() and torc_compact_check() with another hash function. */
+/* torc_compact_put(), torc_compact_put_expiring() and torc_compact_check() with another hash
+ * function. */
 int torc_compact_put_hashed(uint8_t *block, torc_compact_hasher *hasher, uint64_t seed,
                             uint64_t hash, struct torc_slice field,
                             struct torc_slice value) TORC_MUST_USE;
+int torc_compact_put_expiring_hashed(uint8_t *block, torc_compact_hasher *hasher, uint64_t seed,
+                                     uint64_t hash, struct torc_slice field,
+                                     struct torc_slice value, uint64_t when) TORC_MUST_USE;
 int torc_compact_check_hashed(const uint8_t *block, size_t bytes, torc_compact_hasher *hasher,
                               uint64_t seed, const char **out_why) TORC_MUST_USE;
+
+/* Bring the directory of a block in line with fewer fields: `*head` says by now how many there are,
+ * and may have any number of spare slots. The stored header is the caller's. */
+void torc_compact_settle(uint8_t *block, struct torc_compact_head *head);
 
 #endif

@@ -73,7 +73,7 @@ static unsigned drop_flushed(struct torc_keyspace *keyspace, unsigned budget)
             continue;
         }
         --budget;
-        if (!torc_table_drop_step(arena, &root->table)) {
+        if (!torc_table_drop_step(arena, &root->table) && !torc_due_drop_step(arena, &root->due)) {
             keyspace->root->dropped = root->drop_next;
             torc_arena_block_free(arena, ref, TORC_KEYSPACE_ROOT_LOG2, TORC_USE_ROOT);
         }

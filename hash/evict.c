@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hash/evict.h"
 
+#include "hash/expiry.h"
 #include "hash/keyspace_private.h"
 
 /* What lives is at most the limit less one part of it in so many. */
@@ -85,6 +86,7 @@ uint64_t torc_keyspace_evict(struct torc_keyspace *keyspace, struct torc_evictor
         torc_keyspace_key(keyspace, torc_record_name(torc_arena_at(keyspace->arena, ref)));
     torc_keyspace_begin(keyspace, TORC_OPERATION_DEL, key.hash);
     torc_keyspace_remove(keyspace, &key, ref);
+    (void)torc_keyspace_tend_due(keyspace);
     torc_keyspace_end(keyspace);
     evictor->n_keys++;
     return bytes;
@@ -211,16 +213,28 @@ int64_t torc_hash_put_evicting(struct torc_keyspace *keyspace, struct torc_evict
     if (TORC_LIKELY(evictor->policy == TORC_EVICT_NEVER)) {
         return torc_hash_put(keyspace, key, pairs, n_pairs);
     }
+    return torc_hash_put_expiring_evicting(keyspace, evictor, key, pairs, n_pairs,
+                                           TORC_EXPIRY_NONE);
+}
+
+int64_t torc_hash_put_expiring_evicting(struct torc_keyspace *keyspace,
+                                        struct torc_evictor *evictor, const struct torc_key *key,
+                                        const struct torc_pair *pairs, size_t n_pairs,
+                                        uint64_t when)
+{
+    if (TORC_LIKELY(evictor->policy == TORC_EVICT_NEVER)) {
+        return torc_hash_put_expiring(keyspace, key, pairs, n_pairs, when);
+    }
     uint64_t need = bytes_needed(key, pairs, n_pairs);
     if (!may_ever_fit(keyspace->arena, need)) {
-        return torc_hash_put(keyspace, key, pairs, n_pairs);
+        return torc_hash_put_expiring(keyspace, key, pairs, n_pairs, when);
     }
     admit(keyspace, evictor, key, need);
-    int64_t created = torc_hash_put(keyspace, key, pairs, n_pairs);
+    int64_t created = torc_hash_put_expiring(keyspace, key, pairs, n_pairs, when);
     for (unsigned i = 0; i < RETRIES && created == -ENOSPC; i++) {
         need *= 2;
         admit_more(keyspace, evictor, key, need);
-        created = torc_hash_put(keyspace, key, pairs, n_pairs);
+        created = torc_hash_put_expiring(keyspace, key, pairs, n_pairs, when);
     }
     return created;
 }

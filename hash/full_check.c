@@ -14,6 +14,7 @@ struct tally {
     const struct torc_arena *arena;
     uint64_t root;
     uint64_t n_entries;
+    uint64_t n_expiring;
     uint64_t own_bytes;
     uint64_t shared_bytes;
     uint64_t extent_extra;
@@ -70,6 +71,14 @@ static const char *entry_fault(struct tally *tally, uint64_t ref)
         tally->shared_bytes += view.bytes;
     } else {
         return "full: a record of somebody else";
+    }
+    if (view.expiry != TORC_EXPIRY_NONE) {
+        const struct torc_full *full = torc_full_at(tally->arena, tally->root);
+        uint64_t hash = torc_hash_slice(torc_arena_seed(tally->arena), view.name);
+        ++tally->n_expiring;
+        if (view.expiry < torc_due_bound_of(tally->arena, &full->due, hash)) {
+            return "full: a field ends before the bound of its cell";
+        }
     }
     if (torc_record_is_extent(view.bytes)) {
         tally->extent_extra += torc_extent_bytes(view.bytes) - view.bytes;
@@ -132,6 +141,9 @@ int torc_full_check(const struct torc_arena *arena, uint64_t root, const char **
         return torc_inspect_result(fault, out_why);
     }
     rc = full->state == TORC_FULL_LIVE ? torc_table_check(arena, &full->table, out_why) : 0;
+    if (rc == 0) {
+        rc = torc_due_check(arena, &full->due, out_why);
+    }
     if (rc != 0) {
         return rc;
     }
@@ -152,6 +164,9 @@ int torc_full_check(const struct torc_arena *arena, uint64_t root, const char **
     if (fault == NULL && full->state == TORC_FULL_LIVE &&
         tally.extent_extra != full->extent_extra) {
         fault = "full: pages of its extents";
+    }
+    if (fault == NULL && full->state == TORC_FULL_LIVE && tally.n_expiring != full->n_expiring) {
+        fault = "full: number of fields with a time";
     }
     if (fault == NULL && tally.no_memory) {
         if (out_why != NULL) {

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What hashes do: reads and writes through either representation, and the way from compact to full.
- *
- * A write to a compact hash takes the first of these ways that is sure to work, so that a refused
- * command changes nothing:
- *   in place     the block's slack is enough for all pairs whatever they are
- *   rewritten    one pair: into a new record with room for it; several: in the handle's scratch
- *                memory first, which tells how much room they really take
- *   full         a full hash is built beside the block and replaces it
+ * What hashes do: reads and deletes through either representation. Writes: hash/hash_put.c.
  */
 #include "hash/full.h"
 #include "hash/keyspace_private.h"
@@ -17,14 +10,13 @@
 #define SLACK_MIN_BYTES 128u
 #define SLACK_KEPT_PART 8u
 
-/* See may_be_packed(). A block grows by a twelfth or more. */
-#define PACK_ALWAYS_FIELDS 16u
-#define PACK_STEP_PART     12u
-
 /* Fields of a full hash looked up together, so that their misses overlap. */
 #define LOOKUP_BATCH 16u
 /* Fields of a compact hash looked up together, so that its groups are summed up once. */
 #define COMPACT_BATCH 128u
+/* A block is walked for so many fields or more, if it has no more than twice as many. */
+#define JOIN_FROM_FIELDS     8u
+#define JOIN_COUNT_PER_FIELD 2u
 /* A compact block is fetched as a whole for so many fields, if there are not more lines than two
  * for each. */
 #define PREFETCH_FROM_FIELDS   4u
@@ -82,9 +74,10 @@ int torc_hash_get(const struct torc_keyspace *keyspace, const struct torc_key *k
     }
     uint64_t hash = torc_hash_slice(keyspace->seed, field);
     if (TORC_LIKELY(type == TORC_RECORD_COMPACT)) {
-        return torc_compact_find(payload, hash, field, out_value);
+        return torc_compact_find(payload, hash, field, keyspace->now, out_value);
     }
-    if (!torc_full_find(keyspace->arena, torc_load_u40(payload), hash, field, out_value)) {
+    if (!torc_full_find(keyspace->arena, torc_load_u40(payload), hash, field, keyspace->now,
+                        out_value)) {
         return 0;
     }
     return TORC_LIKELY(out_value->text.data != NULL) ? 1 : get_compressed(keyspace, out_value);
@@ -100,10 +93,10 @@ int torc_hash_value_len(const struct torc_keyspace *keyspace, const struct torc_
         return rc;
     }
     uint64_t hash = torc_hash_slice(keyspace->seed, field);
-    bool there =
-        found.type == TORC_RECORD_COMPACT
-            ? torc_compact_find(found.payload, hash, field, &value)
-            : torc_full_find(keyspace->arena, torc_load_u40(found.payload), hash, field, &value);
+    bool there = found.type == TORC_RECORD_COMPACT
+                     ? torc_compact_find(found.payload, hash, field, keyspace->now, &value)
+                     : torc_full_find(keyspace->arena, torc_load_u40(found.payload), hash, field,
+                                      keyspace->now, &value);
     if (there) {
         *out_len = value.text.len;
     }
@@ -133,7 +126,8 @@ static size_t get_many_full(const struct torc_keyspace *keyspace, uint64_t root,
         }
         for (size_t i = 0; i < n; ++i) {
             struct torc_value *value = &out_values[begin + i];
-            if (!torc_full_find(keyspace->arena, root, hashes[i], fields[begin + i], value)) {
+            if (!torc_full_find(keyspace->arena, root, hashes[i], fields[begin + i], keyspace->now,
+                                value)) {
                 value->text = torc_slice_of(NULL, 0);
             } else if (TORC_UNLIKELY(value->text.data == NULL)) {
                 torc_full_expand(press, value);
@@ -167,10 +161,16 @@ static void get_many_compact(const struct torc_keyspace *keyspace, const uint8_t
     prefetch_block(block, n_fields);
     for (size_t begin = 0; begin < n_fields; begin += COMPACT_BATCH) {
         size_t n = torc_min_u64(n_fields - begin, COMPACT_BATCH);
+        if (n >= JOIN_FROM_FIELDS && !torc_compact_expires(block) &&
+            torc_compact_count(block) <= JOIN_COUNT_PER_FIELD * n) {
+            torc_compact_join(block, keyspace->seed, n, fields + begin, out_values + begin);
+            continue;
+        }
         for (size_t i = 0; i < n; ++i) {
             hashes[i] = torc_hash_slice(keyspace->seed, fields[begin + i]);
         }
-        (void)torc_compact_find_many(block, n, hashes, fields + begin, out_values + begin);
+        (void)torc_compact_find_many(block, n, hashes, fields + begin, keyspace->now,
+                                     out_values + begin);
     }
 }
 
@@ -220,6 +220,31 @@ static void each_compact(const uint8_t *block,
     }
 }
 
+/* A walk over a hash that has fields with times: those that are past are not shown. */
+struct live_visit {
+    uint64_t now;
+    struct torc_pair_room room; /* of the pair that is looked at */
+    void (*visit)(void *arg, const struct torc_pair *pair);
+    void *arg;
+};
+
+static void visit_live(void *arg, const struct torc_pair *pair)
+{
+    const struct live_visit *v = arg;
+    if (!torc_expiry_is_past(v->room.expiry, v->now)) {
+        v->visit(v->arg, pair);
+    }
+}
+
+static TORC_COLD void each_live_compact(const uint8_t *block, struct live_visit *v)
+{
+    uint64_t position = 0;
+    struct torc_pair pair;
+    while (torc_compact_next(block, &position, &v->room, &pair)) {
+        visit_live(v, &pair);
+    }
+}
+
 /* The press for what a walk shows, if it needs one. */
 static struct torc_press *press_for(const struct torc_keyspace *keyspace, enum torc_parts parts)
 {
@@ -251,11 +276,18 @@ int torc_hash_scan(const struct torc_keyspace *keyspace, const struct torc_key *
         return rc;
     }
     uint64_t next = 0;
+    struct live_visit v = {.now = keyspace->now, .visit = visit, .arg = arg};
     if (found.type == TORC_RECORD_COMPACT) {
-        each_compact(found.payload, visit, arg);
+        if (TORC_LIKELY(!torc_compact_expires(found.payload))) {
+            each_compact(found.payload, visit, arg);
+        } else {
+            each_live_compact(found.payload, &v);
+        }
     } else if (found.type == TORC_RECORD_FULL) {
-        next = torc_full_scan(keyspace->arena, torc_load_u40(found.payload), cursor, min_homes,
-                              press_for(keyspace, parts), visit, arg);
+        uint64_t root = torc_load_u40(found.payload);
+        bool all_live = torc_full_at(keyspace->arena, root)->n_expiring == 0;
+        next = torc_full_scan(keyspace->arena, root, cursor, min_homes, press_for(keyspace, parts),
+                              &v.room, all_live ? visit : visit_live, all_live ? arg : &v);
     }
     *out_cursor = next;
     return 0;
@@ -304,7 +336,7 @@ void torc_hash_pack(struct torc_keyspace *keyspace, uint64_t ref, size_t min_sav
     }
 }
 
-static void trim_after_delete(struct torc_keyspace *keyspace, uint64_t ref, uint8_t *block)
+void torc_hash_trim(struct torc_keyspace *keyspace, uint64_t ref, uint8_t *block)
 {
     size_t used = torc_compact_used(block);
     size_t slack = torc_compact_capacity(block) - used;
@@ -316,439 +348,6 @@ static void trim_after_delete(struct torc_keyspace *keyspace, uint64_t ref, uint
         (void)rc;
         shrink_to_scratch(keyspace, ref, block, wanted);
     }
-}
-
-/* --- put: full --- */
-
-/* The pairs of one command. */
-struct put {
-    struct torc_keyspace *keyspace;
-    const struct torc_key *key;
-    const struct torc_pair *pairs;
-    size_t n_pairs;
-    struct torc_compact_plan
-        plan; /* verbatim: as the compact block that is there, or would be made */
-    bool may_be_compact;
-};
-
-static int64_t full_put(struct torc_keyspace *keyspace, uint64_t root,
-                        const struct torc_pair *pairs, size_t n_pairs)
-{
-    const struct torc_hash_limits *limits = keyspace->limits;
-    struct torc_press *press = NULL;
-    if (TORC_UNLIKELY(limits->compress_min_bytes != 0) && !limits->disable_encoding) {
-        press = keyspace->press;
-        press->min_bytes = limits->compress_min_bytes;
-    }
-    return torc_full_put(keyspace->arena, root, pairs, n_pairs, limits->disable_encoding, press);
-}
-
-/* Copy the fields of a compact block into a new full hash. */
-static int copy_to_full(const struct put *put, uint64_t root, const uint8_t *block)
-{
-    struct torc_pair_room rooms[LOOKUP_BATCH];
-    struct torc_pair pairs[LOOKUP_BATCH];
-    uint64_t position = 0;
-    size_t n = 0;
-    bool more = true;
-    while (more) {
-        more = torc_compact_next(block, &position, &rooms[n], &pairs[n]);
-        n += more;
-        if (n == LOOKUP_BATCH || (!more && n > 0)) {
-            int64_t created = full_put(put->keyspace, root, pairs, n);
-            if (created < 0) {
-                return (int)created;
-            }
-            n = 0;
-        }
-    }
-    return 0;
-}
-
-/* Make a full hash of `block` (NULL: nothing) and the pairs, and a key record for it; nothing
- * refers to either yet. */
-static int64_t build_full(const struct put *put, const uint8_t *block, uint64_t *out_root,
-                          uint64_t *out_ref)
-{
-    struct torc_arena *arena = put->keyspace->arena;
-    struct torc_slice name = put->key->name;
-    uint64_t root;
-    uint64_t ref;
-    int64_t created = torc_full_create(arena, &root);
-    if (created < 0) {
-        return created;
-    }
-    if (block != NULL) {
-        created = copy_to_full(put, root, block);
-    }
-    if (created == 0) {
-        created = full_put(put->keyspace, root, put->pairs, put->n_pairs);
-    }
-    if (created < 0) {
-        torc_full_destroy(arena, root);
-        return created;
-    }
-    int rc = torc_record_alloc(arena, torc_stream_shared(arena),
-                               torc_record_key_head_bytes(name.len) + TORC_RECORD_ROOT_BYTES, &ref);
-    if (rc != 0) {
-        torc_full_destroy(arena, root);
-        return rc;
-    }
-    uint8_t *record = torc_arena_at(arena, ref);
-    torc_store_u40(torc_record_write_key(record, TORC_RECORD_FULL, name), root);
-    *out_root = root;
-    *out_ref = ref;
-    return created;
-}
-
-/* The hash of record `old_ref` (TORC_REF_NONE: a new key) becomes a full one with the pairs. */
-static int64_t put_as_full(const struct put *put, uint64_t old_ref)
-{
-    struct torc_keyspace *keyspace = put->keyspace;
-    const uint8_t *block =
-        old_ref == TORC_REF_NONE
-            ? NULL
-            : torc_keyspace_payload(record_at(keyspace, old_ref), put->key->name.len);
-    uint64_t root = TORC_REF_NONE;
-    uint64_t ref = TORC_REF_NONE;
-    int64_t created = build_full(put, block, &root, &ref);
-    if (created < 0) {
-        return created;
-    }
-    if (old_ref != TORC_REF_NONE) {
-        torc_keyspace_replace(keyspace, put->key, old_ref, ref);
-        return created;
-    }
-    int rc = torc_keyspace_insert(keyspace, put->key, ref);
-    if (rc != 0) {
-        (void)torc_record_release(keyspace->arena, torc_stream_shared(keyspace->arena), ref);
-        torc_full_destroy(keyspace->arena, root);
-        return rc;
-    }
-    return created;
-}
-
-/* --- put: compact --- */
-
-/* A record for the key with an unformatted block of `capacity` bytes. */
-static int alloc_compact(const struct put *put, size_t capacity, uint64_t *out_ref,
-                         uint8_t **out_block)
-{
-    struct torc_arena *arena = put->keyspace->arena;
-    uint64_t ref;
-    int rc = torc_record_alloc(arena, torc_stream_shared(arena),
-                               torc_record_key_head_bytes(put->key->name.len) + capacity, &ref);
-    if (rc != 0) {
-        return rc;
-    }
-    *out_block =
-        torc_record_write_key(torc_arena_at(arena, ref), TORC_RECORD_COMPACT, put->key->name);
-    *out_ref = ref;
-    return 0;
-}
-
-/* Capacity for a block that needs `need` bytes, with slack, unless it is the slack that would make
- * the record an extent. */
-static size_t capacity_for(const struct put *put, size_t before, size_t need)
-{
-    uint64_t head = torc_record_key_head_bytes(put->key->name.len);
-    size_t capacity = torc_compact_grow(before, need);
-    if (torc_record_is_extent(head + capacity) && !torc_record_is_extent(head + need)) {
-        capacity = TORC_RECORD_MAX_BYTES - head;
-    }
-    return capacity;
-}
-
-/* Put all pairs into a block. Number of fields created; -ENOSPC, -EMSGSIZE: some may be in. */
-static int64_t put_pairs(const struct put *put, uint8_t *block)
-{
-    uint64_t seed = put->keyspace->seed;
-    int64_t created = 0;
-    for (size_t i = 0; i < put->n_pairs; ++i) {
-        const struct torc_pair *pair = &put->pairs[i];
-        int rc = torc_compact_put(block, seed, torc_hash_slice(seed, pair->field), pair->field,
-                                  pair->value);
-        if (rc < 0) {
-            return rc;
-        }
-        created += rc;
-    }
-    return created;
-}
-
-/* The key is absent: a compact hash if the pairs fit one. */
-static int64_t put_new(const struct put *put)
-{
-    size_t need =
-        put->may_be_compact ? torc_compact_plan_need(&put->plan) : TORC_COMPACT_MAX_BYTES + 1;
-    uint64_t ref;
-    uint8_t *block;
-    if (need > TORC_COMPACT_MAX_BYTES) {
-        return put_as_full(put, TORC_REF_NONE);
-    }
-    int rc = alloc_compact(put, need, &ref, &block);
-    if (rc != 0) {
-        return rc;
-    }
-    torc_compact_init_planned(block, need, &put->plan);
-    int64_t created = put_pairs(put, block);
-    assert(created >= 0);
-    rc = torc_keyspace_insert(put->keyspace, put->key, ref);
-    if (rc != 0) {
-        struct torc_arena *arena = put->keyspace->arena;
-        (void)torc_record_release(arena, torc_stream_shared(arena), ref);
-        return rc;
-    }
-    /* Pairs that named a field twice took less than was planned for. */
-    if (created < (int64_t)put->n_pairs) {
-        trim_after_delete(put->keyspace, ref, block);
-    }
-    return created;
-}
-
-/* Whether a block that is copied to grow is worth a look for common lengths: a small one always, a
- * large one each time that its count doubles, so that those without any pay little for it. */
-static bool may_be_packed(const uint8_t *block)
-{
-    size_t count = torc_compact_count(block);
-    return count < PACK_ALWAYS_FIELDS ||
-           torc_log2_floor(count) != torc_log2_floor(count - count / PACK_STEP_PART);
-}
-
-/* Rewrite the block into a new record with room for one pair, which it can hold. */
-static int64_t rewrite_for_pair(const struct put *put, uint64_t old_ref, const uint8_t *old_block)
-{
-    size_t need = torc_compact_need(old_block, 1, put->plan.entry_bytes);
-    size_t capacity =
-        capacity_for(put, torc_compact_used(old_block), torc_min_u64(need, TORC_COMPACT_MAX_BYTES));
-    uint64_t ref;
-    uint8_t *block;
-    int rc = alloc_compact(put, capacity, &ref, &block);
-    if (rc != 0) {
-        return rc;
-    }
-    if (may_be_packed(old_block)) {
-        (void)torc_compact_pack(old_block, block, capacity);
-    } else {
-        rc = torc_compact_copy(old_block, block, capacity);
-        assert(rc == 0);
-    }
-    int64_t created = put_pairs(put, block);
-    assert(created >= 0);
-    put->keyspace->root->slack_bytes += capacity - torc_compact_used(block);
-    torc_keyspace_replace(put->keyspace, put->key, old_ref, ref);
-    return created;
-}
-
-/* Rewrite the block in scratch memory, and from there back into its place if that is large enough,
- * else into a new record. -EMSGSIZE: it must become full. */
-static int64_t rewrite_for_pairs(const struct put *put, uint64_t old_ref, uint8_t *old_block)
-{
-    struct torc_keyspace *keyspace = put->keyspace;
-    uint8_t *scratch = keyspace->scratch;
-    int rc = torc_compact_copy(old_block, scratch, TORC_COMPACT_MAX_BYTES);
-    assert(rc == 0);
-    int64_t created = put_pairs(put, scratch);
-    if (created == -EMSGSIZE) {
-        /* A block that grew field by field has no common lengths yet: it may be made smaller. */
-        (void)torc_compact_pack(old_block, scratch, TORC_COMPACT_MAX_BYTES);
-        created = put_pairs(put, scratch);
-    }
-    if (created < 0 || torc_compact_count(scratch) > keyspace->limits->compact_max_entries) {
-        return -EMSGSIZE;
-    }
-    size_t used = torc_compact_used(scratch);
-    if (used <= torc_compact_capacity(old_block)) {
-        rc = torc_compact_copy(scratch, old_block, torc_compact_capacity(old_block));
-        assert(rc == 0);
-        return created;
-    }
-    size_t capacity = capacity_for(put, torc_compact_used(old_block), used);
-    uint64_t ref;
-    uint8_t *block;
-    rc = alloc_compact(put, capacity, &ref, &block);
-    if (rc != 0) {
-        return rc;
-    }
-    rc = torc_compact_copy(scratch, block, capacity);
-    assert(rc == 0);
-    keyspace->root->slack_bytes += capacity - used;
-    torc_keyspace_replace(keyspace, put->key, old_ref, ref);
-    return created;
-}
-
-/* Would one pair leave more fields than a compact hash may have? */
-static bool pair_passes_count(const struct put *put, const uint8_t *block)
-{
-    size_t count = torc_compact_count(block);
-    uint32_t most = put->keyspace->limits->compact_max_entries;
-    struct torc_value value;
-    if (TORC_LIKELY(count < most)) {
-        return false;
-    }
-    return count > most ||
-           !torc_compact_find(block, torc_hash_slice(put->keyspace->seed, put->pairs->field),
-                              put->pairs->field, &value);
-}
-
-static int64_t put_compact(const struct put *put, uint64_t ref)
-{
-    struct torc_keyspace *keyspace = put->keyspace;
-    uint8_t *block = torc_keyspace_payload(record_at(keyspace, ref), put->key->name.len);
-    int64_t created;
-    if (!put->may_be_compact || (put->n_pairs == 1 && pair_passes_count(put, block))) {
-        return put_as_full(put, ref);
-    }
-    if (put->n_pairs == 1) {
-        created = put_pairs(put, block);
-        if (created == -ENOSPC) {
-            created = rewrite_for_pair(put, ref, block);
-        } else if (created == -EMSGSIZE) {
-            created = rewrite_for_pairs(put, ref, block);
-        }
-    } else if (torc_compact_need(block, put->n_pairs, put->plan.entry_bytes) <=
-                   torc_compact_capacity(block) &&
-               torc_compact_count(block) + put->n_pairs <= keyspace->limits->compact_max_entries) {
-        created = put_pairs(put, block);
-        assert(created >= 0);
-    } else {
-        created = rewrite_for_pairs(put, ref, block);
-    }
-    return created == -EMSGSIZE ? put_as_full(put, ref) : created;
-}
-
-/* Sum up the pairs, for a hash that is full already only their lengths. -EMSGSIZE: a part is too
- * long. The limits are about the text, as users count; the sum is about what is stored. */
-static int measure(struct put *put, bool is_full)
-{
-    const struct torc_hash_limits *limits = put->keyspace->limits;
-    size_t most = torc_min_u64(limits->max_part_bytes, TORC_RECORD_PART_MAX);
-    size_t compact_most = torc_min_u64(limits->compact_max_value, TORC_COMPACT_MAX_PART);
-    size_t longest = 0;
-    for (size_t i = 0; i < put->n_pairs; ++i) {
-        const struct torc_pair *pair = &put->pairs[i];
-        longest = torc_max_u64(longest, torc_max_u64(pair->field.len, pair->value.len));
-        if (!is_full) {
-            torc_compact_plan_add(&put->plan, pair->field, pair->value);
-        }
-    }
-    if (longest > most || put->key->name.len > most) {
-        return -EMSGSIZE;
-    }
-    put->may_be_compact = longest <= compact_most && put->n_pairs <= limits->compact_max_entries;
-    return 0;
-}
-
-static int64_t put_full(const struct put *put, uint64_t ref)
-{
-    struct torc_keyspace *keyspace = put->keyspace;
-    uint64_t root =
-        torc_load_u40(torc_keyspace_payload(record_at(keyspace, ref), put->key->name.len));
-    int64_t created = full_put(keyspace, root, put->pairs, put->n_pairs);
-    if (created >= 0) {
-        torc_keyspace_note_full(keyspace, root);
-    }
-    return created;
-}
-
-/* The same for one pair, without a plan. */
-static int64_t put_at_once_full(struct torc_keyspace *keyspace, const struct torc_key *key,
-                                uint64_t root, const struct torc_pair *pair)
-{
-    const struct torc_hash_limits *limits = keyspace->limits;
-    uint64_t most = torc_min_u64(limits->max_part_bytes, TORC_RECORD_PART_MAX);
-    if (pair->field.len > most || pair->value.len > most) {
-        return -EMSGSIZE;
-    }
-    torc_keyspace_begin(keyspace, TORC_OPERATION_PUT, key->hash);
-    int64_t created = full_put(keyspace, root, pair, 1);
-    if (created >= 0) {
-        torc_keyspace_note_full(keyspace, root);
-    }
-    torc_keyspace_end(keyspace);
-    return created;
-}
-
-/* The common case, without a plan: one short pair and a block with room for it, or a full hash.
- * -EAGAIN: nothing was done, it must go the long way. */
-static int64_t put_at_once(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref,
-                           const struct torc_pair *pair)
-{
-    const struct torc_hash_limits *limits = keyspace->limits;
-    uint64_t most = torc_min_u64(limits->compact_max_value, limits->max_part_bytes);
-    uint8_t *record = record_at(keyspace, ref);
-    uint8_t *block = torc_keyspace_payload(record, key->name.len);
-    enum torc_record_type type = torc_record_type(record);
-    if (type == TORC_RECORD_FULL) {
-        return put_at_once_full(keyspace, key, torc_load_u40(block), pair);
-    }
-    if (type != TORC_RECORD_COMPACT || pair->field.len > most || pair->value.len > most) {
-        return -EAGAIN;
-    }
-    if (torc_compact_count(block) >= limits->compact_max_entries) {
-        return -EAGAIN;
-    }
-    uint64_t hash = torc_hash_slice(keyspace->seed, pair->field);
-    torc_keyspace_begin(keyspace, TORC_OPERATION_PUT, key->hash);
-    int rc = torc_compact_put(block, keyspace->seed, hash, pair->field, pair->value);
-    torc_keyspace_end(keyspace);
-    return rc >= 0 ? rc : -EAGAIN;
-}
-
-static int64_t put_planned(struct put *put, uint64_t ref)
-{
-    struct torc_keyspace *keyspace = put->keyspace;
-    enum torc_record_type type = TORC_RECORD_FILLER;
-    put->plan.verbatim = keyspace->limits->disable_encoding;
-    if (ref != TORC_REF_NONE) {
-        uint8_t *record = record_at(keyspace, ref);
-        type = torc_record_type(record);
-        if (type == TORC_RECORD_COMPACT) {
-            put->plan.verbatim =
-                torc_compact_is_verbatim(torc_keyspace_payload(record, put->key->name.len));
-        }
-    }
-    int rc = measure(put, type == TORC_RECORD_FULL);
-    if (rc != 0) {
-        return rc;
-    }
-    if (type == TORC_RECORD_STRING) {
-        return -EINVAL;
-    }
-    if (put->n_pairs == 0) {
-        return 0;
-    }
-    torc_keyspace_begin(keyspace, TORC_OPERATION_PUT, put->key->hash);
-    int64_t created = type == TORC_RECORD_COMPACT ? put_compact(put, ref)
-                      : type == TORC_RECORD_FULL  ? put_full(put, ref)
-                                                  : put_new(put);
-    torc_keyspace_end(keyspace);
-    return created;
-}
-
-int64_t torc_hash_put(struct torc_keyspace *keyspace, const struct torc_key *key,
-                      const struct torc_pair *pairs, size_t n_pairs)
-{
-    uint64_t ref = torc_keyspace_find(keyspace, key);
-    if (ref != TORC_REF_NONE && n_pairs == 1) {
-        int64_t created = put_at_once(keyspace, key, ref, pairs);
-        if (TORC_LIKELY(created != -EAGAIN)) {
-            return created;
-        }
-    }
-    struct put put = {.keyspace = keyspace, .key = key, .pairs = pairs, .n_pairs = n_pairs};
-    return put_planned(&put, ref);
-}
-
-int torc_hash_put_absent(struct torc_keyspace *keyspace, const struct torc_key *key,
-                         const struct torc_pair *pair)
-{
-    size_t len;
-    int rc = torc_hash_value_len(keyspace, key, pair->field, &len);
-    if (rc != 0) {
-        return rc == 1 ? 0 : rc;
-    }
-    return (int)torc_hash_put(keyspace, key, pair, 1);
 }
 
 /* --- delete --- */
@@ -772,7 +371,7 @@ static int64_t del_full(struct torc_keyspace *keyspace, uint64_t root,
     bool was_small = torc_hash_is_small(keyspace, root);
     for (size_t i = 0; i < n_fields; ++i) {
         removed += torc_full_del(keyspace->arena, root, torc_hash_slice(keyspace->seed, fields[i]),
-                                 fields[i]);
+                                 fields[i], keyspace->now);
     }
     torc_keyspace_note_full(keyspace, root);
     if (!was_small && torc_hash_is_small(keyspace, root)) {
@@ -787,6 +386,9 @@ int64_t torc_hash_del(struct torc_keyspace *keyspace, const struct torc_key *key
                       const struct torc_slice *fields, size_t n_fields)
 {
     uint64_t ref = torc_keyspace_find(keyspace, key);
+    if (ref != TORC_REF_NONE) {
+        ref = torc_keyspace_reap_block(keyspace, key, ref);
+    }
     if (ref == TORC_REF_NONE) {
         return 0;
     }
@@ -797,20 +399,23 @@ int64_t torc_hash_del(struct torc_keyspace *keyspace, const struct torc_key *key
     if (torc_record_type(record) == TORC_RECORD_STRING) {
         return -EINVAL;
     }
+    bool had_times = torc_keyspace_has_times(keyspace, record);
     torc_keyspace_begin(keyspace, TORC_OPERATION_DEL, key->hash);
     if (torc_record_type(record) == TORC_RECORD_COMPACT) {
         removed = del_compact(keyspace, payload, fields, n_fields);
         is_empty = torc_compact_count(payload) == 0;
         if (!is_empty && removed > 0) {
-            trim_after_delete(keyspace, ref, payload);
+            torc_hash_trim(keyspace, ref, payload);
         }
     } else {
         removed = del_full(keyspace, torc_load_u40(payload), fields, n_fields);
         is_empty = torc_full_count(keyspace->arena, torc_load_u40(payload)) == 0;
     }
+    torc_keyspace_recount(keyspace, had_times, record);
     if (is_empty) {
         torc_keyspace_remove(keyspace, key, ref);
     }
+    (void)torc_keyspace_tend_due(keyspace);
     torc_keyspace_end(keyspace);
     return removed;
 }

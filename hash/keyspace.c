@@ -30,6 +30,7 @@ static void format_root(struct torc_keyspace_root *root)
 {
     memset(root, 0, 1u << TORC_KEYSPACE_ROOT_LOG2);
     torc_table_init(&root->table);
+    torc_due_init(&root->due);
     root->magic = TORC_KEYSPACE_MAGIC;
 }
 
@@ -76,6 +77,10 @@ int torc_keyspace_open(struct torc_arena *arena, unsigned index,
     keyspace->limits = limits;
     keyspace->seed = torc_arena_seed(arena);
     keyspace->index = index;
+    keyspace->now = 0;
+    keyspace->expired_keys = 0;
+    keyspace->expired_fields = 0;
+    keyspace->expired_in_passing = 0;
     *out_keyspace = keyspace;
     return 0;
 }
@@ -105,7 +110,8 @@ void torc_keyspace_prefetch_record(const struct torc_keyspace *keyspace, const s
         /* Head and key, and what a command reads next: the payload's front. */
         const uint8_t *record = torc_arena_at(keyspace->arena, ref);
         TORC_PREFETCH(record);
-        TORC_PREFETCH(record + torc_record_key_head_bytes(key->name.len) + TORC_CACHE_LINE_BYTES);
+        TORC_PREFETCH(record + torc_record_key_head_bytes(key->name.len, false) +
+                      TORC_CACHE_LINE_BYTES);
     }
 }
 
@@ -135,6 +141,13 @@ enum torc_encoding torc_keyspace_encoding(const struct torc_keyspace *keyspace,
                                        : TORC_ENCODING_NONE;
 }
 
+/* A key with this record is there now. */
+static void count_in(struct torc_keyspace *keyspace, const uint8_t *record)
+{
+    keyspace->root->n_expiring += torc_record_expires(record);
+    keyspace->root->n_expiring_hashes += torc_keyspace_has_times(keyspace, record);
+}
+
 int torc_keyspace_insert(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref)
 {
     struct torc_arena *arena = keyspace->arena;
@@ -157,6 +170,7 @@ int torc_keyspace_insert(struct torc_keyspace *keyspace, const struct torc_key *
         root->spare = spare;
     }
     torc_table_insert(arena, &root->table, key->hash, ref);
+    count_in(keyspace, torc_arena_at(arena, ref));
     return 0;
 }
 
@@ -167,18 +181,34 @@ void torc_keyspace_replace(struct torc_keyspace *keyspace, const struct torc_key
     (void)torc_record_release(keyspace->arena, torc_stream_shared(keyspace->arena), old_ref);
 }
 
-void torc_keyspace_remove(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref)
+/* Free a record that no entry points at any more, with all that hangs on it. */
+static void free_record(struct torc_keyspace *keyspace, uint64_t ref)
 {
     struct torc_arena *arena = keyspace->arena;
     const uint8_t *record = torc_arena_at(arena, ref);
     uint64_t full =
         torc_record_type(record) == TORC_RECORD_FULL ? torc_record_root(record) : TORC_REF_NONE;
-    torc_table_remove(arena, &keyspace->root->table, key->hash, ref);
+    keyspace->root->n_expiring -= torc_record_expires(record);
+    keyspace->root->n_expiring_hashes -= torc_keyspace_has_times(keyspace, record);
     (void)torc_record_release(arena, torc_stream_shared(arena), ref);
     if (full != TORC_REF_NONE) {
         torc_keyspace_unlist(keyspace, torc_full_at(arena, full));
         torc_drop_full(keyspace, full);
     }
+}
+
+void torc_keyspace_supersede(struct torc_keyspace *keyspace, const struct torc_key *key,
+                             uint64_t old_ref, uint64_t ref)
+{
+    count_in(keyspace, torc_arena_at(keyspace->arena, ref));
+    torc_table_replace(keyspace->arena, &keyspace->root->table, key->hash, old_ref, ref);
+    free_record(keyspace, old_ref);
+}
+
+void torc_keyspace_remove(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref)
+{
+    torc_table_remove(keyspace->arena, &keyspace->root->table, key->hash, ref);
+    free_record(keyspace, ref);
 }
 
 bool torc_keyspace_del(struct torc_keyspace *keyspace, const struct torc_key *key)
@@ -189,6 +219,7 @@ bool torc_keyspace_del(struct torc_keyspace *keyspace, const struct torc_key *ke
     }
     torc_keyspace_begin(keyspace, TORC_OPERATION_DEL, key->hash);
     torc_keyspace_remove(keyspace, key, ref);
+    (void)torc_keyspace_tend_due(keyspace);
     torc_keyspace_end(keyspace);
     return true;
 }
@@ -219,6 +250,7 @@ uint64_t torc_keyspace_usage(const struct torc_keyspace *keyspace, const struct 
 
 struct key_visit {
     const struct torc_arena *arena;
+    uint64_t now;
     void (*visit)(void *arg, struct torc_slice key, enum torc_type type);
     void *arg;
 };
@@ -227,7 +259,9 @@ static void visit_key(void *arg, uint64_t ref)
 {
     const struct key_visit *v = arg;
     const uint8_t *record = torc_arena_at(v->arena, ref);
-    v->visit(v->arg, torc_record_name(record), type_of(record));
+    if (TORC_LIKELY(!torc_expiry_is_past(torc_record_key_expiry(record), v->now))) {
+        v->visit(v->arg, torc_record_name(record), type_of(record));
+    }
 }
 
 uint64_t torc_keyspace_scan(const struct torc_keyspace *keyspace, uint64_t cursor,
@@ -235,7 +269,8 @@ uint64_t torc_keyspace_scan(const struct torc_keyspace *keyspace, uint64_t curso
                             void (*visit)(void *arg, struct torc_slice key, enum torc_type type),
                             void *arg)
 {
-    struct key_visit v = {.arena = keyspace->arena, .visit = visit, .arg = arg};
+    struct key_visit v = {
+        .arena = keyspace->arena, .now = keyspace->now, .visit = visit, .arg = arg};
     return torc_table_scan(keyspace->arena, &keyspace->root->table, cursor, min_homes, visit_key,
                            &v);
 }
@@ -337,7 +372,8 @@ static bool maintain(struct torc_keyspace *keyspace, unsigned budget,
         left = torc_drop_step(keyspace, left, &dropping);
     }
     bool growing = torc_table_step(keyspace->arena, &keyspace->root->table, 1 + left / HOME_UNITS);
-    return dropping || cleaning || growing;
+    bool tending = torc_keyspace_tend_due(keyspace);
+    return dropping || cleaning || growing || tending;
 }
 
 bool torc_keyspace_maintain(struct torc_keyspace *keyspace, unsigned budget)

@@ -148,6 +148,15 @@ int torc_hash_random(const struct torc_keyspace *keyspace, const struct torc_key
                      uint64_t random_bits, enum torc_parts parts, struct torc_pair_room *room,
                      struct torc_pair *out_pair) TORC_MUST_USE;
 
+/* n random pairs, n from 1 to TORC_RANDOM_BATCH, one for each of `random_bits` and each as by
+ * torc_hash_random(), shown as by torc_hash_each(): the key is looked up once, and their misses
+ * overlap. 1, or 0 when there is none. */
+#define TORC_RANDOM_BATCH 16u
+int torc_hash_random_many(const struct torc_keyspace *keyspace, const struct torc_key *key,
+                          const uint64_t *random_bits, unsigned n, enum torc_parts parts,
+                          void (*visit)(void *arg, const struct torc_pair *pair),
+                          void *arg) TORC_MUST_USE;
+
 /* --- maintenance and checks --- */
 
 /* Do up to `budget` units (about one record moved or freed, or 1 KiB moved, each) of what is due:

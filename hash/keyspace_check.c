@@ -13,10 +13,13 @@
 
 struct check {
     const struct torc_arena *arena;
-    bool is_live;          /* the root being walked is a database's, not a flushed one */
-    uint64_t n_keys;       /* of this root */
-    uint64_t n_listed;     /* hashes that say they wait for the cleaner */
-    uint64_t shared_bytes; /* records that were found, in shared segments */
+    const struct torc_keyspace_root *root; /* that is being walked */
+    bool is_live;                          /* it is a database's, not a flushed one */
+    uint64_t n_keys;                       /* of this root */
+    uint64_t n_expiring;                   /* those that have a time */
+    uint64_t n_expiring_hashes;            /* and those whose fields have */
+    uint64_t n_listed;                     /* hashes that say they wait for the cleaner */
+    uint64_t shared_bytes;                 /* records that were found, in shared segments */
     uint64_t index_bytes;
     uint64_t root_bytes;
     uint64_t segment_bytes;
@@ -54,11 +57,27 @@ static void check_full(struct check *c, uint64_t ref, bool is_dropped)
     if (full->state != TORC_FULL_TEARING) {
         c->shared_bytes += full->record_bytes - full->stream.live;
     }
-    c->index_bytes += torc_table_bytes(&full->table);
+    c->index_bytes += torc_table_bytes(&full->table) + full->due.bytes;
     c->root_bytes += 1u << TORC_FULL_ROOT_LOG2;
     c->segment_bytes += torc_inspect_segment_bytes(c->arena, &full->stream);
     c->extent_bytes += torc_inspect_extent_bytes(c->arena, &full->stream);
     c->n_listed += !is_dropped && c->is_live && full->in_clean_list != 0;
+}
+
+/* Nothing ends before the due tree says, neither the key nor what is in its hash, whose times are
+ * not before `bound`. */
+static void check_times(struct check *c, const struct torc_record_view *view, uint64_t bound)
+{
+    c->n_expiring += view->expiry != TORC_EXPIRY_NONE;
+    c->n_expiring_hashes += bound != TORC_EXPIRY_NEVER;
+    if (view->expiry != TORC_EXPIRY_NONE) {
+        bound = torc_min_u64(bound, view->expiry);
+    }
+    uint64_t hash = torc_hash_slice(torc_arena_seed(c->arena), view->name);
+    if (c->fault == NULL && c->is_live &&
+        torc_due_bound_of(c->arena, &c->root->due, hash) > bound) {
+        note(c, "keyspace: a key or field that ends sooner than the due tree knows");
+    }
 }
 
 static void check_key(struct check *c, uint64_t ref)
@@ -74,18 +93,25 @@ static void check_key(struct check *c, uint64_t ref)
         note(c, "keyspace: a key record that is claimed");
     }
     c->shared_bytes += view.bytes;
+    uint64_t bound = TORC_EXPIRY_NEVER;
     if (view.type == TORC_RECORD_FULL) {
         check_full(c, torc_load_u40(view.payload.data), false);
+        if (c->fault == NULL) {
+            bound = torc_full_due(torc_full_at(c->arena, torc_load_u40(view.payload.data)));
+        }
     } else if (view.type == TORC_RECORD_COMPACT) {
         if (torc_compact_check(view.payload.data, view.payload.len, torc_arena_seed(c->arena),
                                &why) != 0) {
             note(c, why);
         } else if (torc_compact_count(view.payload.data) == 0) {
             note(c, "keyspace: a hash without fields");
+        } else {
+            bound = torc_compact_due(view.payload.data);
         }
     } else if (view.type != TORC_RECORD_STRING) {
         note(c, "keyspace: an entry that is no key");
     }
+    check_times(c, &view, bound);
 }
 
 static void visit_key(void *arg, uint64_t ref)
@@ -148,16 +174,26 @@ static void check_root(struct check *c, uint64_t ref, bool is_live)
     if (c->fault == NULL && is_live && torc_table_check(c->arena, &root->table, &why) != 0) {
         note(c, why);
     }
+    if (c->fault == NULL && torc_due_check(c->arena, &root->due, &why) != 0) {
+        note(c, why);
+    }
     if (c->fault != NULL) {
         return;
     }
+    c->root = root;
     c->is_live = is_live;
     c->n_keys = 0;
+    c->n_expiring = 0;
+    c->n_expiring_hashes = 0;
     (void)torc_table_scan(c->arena, &root->table, 0, UINT64_MAX, visit_key, c);
     if (c->n_keys != root->table.count) {
         note(c, "keyspace: number of keys");
     }
-    c->index_bytes += torc_table_bytes(&root->table);
+    if (is_live &&
+        (c->n_expiring != root->n_expiring || c->n_expiring_hashes != root->n_expiring_hashes)) {
+        note(c, "keyspace: number of keys or hashes with times");
+    }
+    c->index_bytes += torc_table_bytes(&root->table) + root->due.bytes;
     c->root_bytes += 1u << TORC_KEYSPACE_ROOT_LOG2;
 }
 

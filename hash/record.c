@@ -19,11 +19,16 @@ static uint8_t *put_bytes(uint8_t *p, struct torc_slice s)
     return p + s.len;
 }
 
-uint8_t *torc_record_write_key(uint8_t *record, enum torc_record_type type, struct torc_slice key)
+uint8_t *torc_record_write_key(uint8_t *record, enum torc_record_type type, uint64_t when,
+                               struct torc_slice key)
 {
     uint8_t *p = record;
-    *p++ = (uint8_t)type;
+    *p++ = (uint8_t)((unsigned)type | (when != TORC_EXPIRY_NONE ? TORC_RECORD_EXPIRES : 0));
     p += torc_record_len_put(p, (uint32_t)key.len);
+    if (when != TORC_EXPIRY_NONE) {
+        torc_expiry_store(p, when);
+        p += TORC_RECORD_EXPIRY_BYTES;
+    }
     return put_bytes(p, key);
 }
 
@@ -49,11 +54,11 @@ size_t torc_record_compressed_len_get(const uint8_t *p, uint64_t *out_len, uint3
     return size + torc_record_len_get(p + size, out_text_len);
 }
 
-void torc_record_write_field(uint8_t *record, uint64_t owner, struct torc_slice field,
-                             const struct torc_part *value)
+void torc_record_write_field(uint8_t *record, uint64_t owner, uint64_t when,
+                             struct torc_slice field, const struct torc_part *value)
 {
     uint8_t *p = record + 1;
-    if (owner == TORC_REF_NONE && field.len <= TORC_RECORD_SHORT_MAX) {
+    if (owner == TORC_REF_NONE && when == TORC_EXPIRY_NONE && field.len <= TORC_RECORD_SHORT_MAX) {
         record[0] = (uint8_t)(TORC_RECORD_SHORT | field.len);
     } else {
         record[0] = TORC_RECORD_FIELD;
@@ -61,6 +66,11 @@ void torc_record_write_field(uint8_t *record, uint64_t owner, struct torc_slice 
             record[0] = TORC_RECORD_FIELD_OWNED;
             torc_store_u40(p, owner);
             p += TORC_RECORD_OWNER_BYTES;
+        }
+        if (when != TORC_EXPIRY_NONE) {
+            record[0] |= TORC_RECORD_EXPIRES;
+            torc_expiry_store(p, when);
+            p += TORC_RECORD_EXPIRY_BYTES;
         }
         p += torc_record_len_put(p, (uint32_t)field.len);
     }
@@ -79,6 +89,18 @@ void torc_record_rewrite_value(uint8_t *record, const struct torc_part *value)
     uint8_t *name = record + (field.data - record);
     (void)value_len_put(name - torc_record_len_size(old.bytes.len), value);
     put_bytes(name + field.len, value->bytes);
+}
+
+void torc_record_set_expiry(uint8_t *record, uint64_t when)
+{
+    uint8_t *p = record + 1;
+    assert(torc_record_expires(record) && when - 1 < TORC_EXPIRY_MAX);
+    if (torc_record_type(record) == TORC_RECORD_FIELD_OWNED) {
+        p += TORC_RECORD_OWNER_BYTES;
+    } else if (torc_record_type(record) != TORC_RECORD_FIELD) {
+        p += torc_record_len_span(p[0]); /* of the key */
+    }
+    torc_expiry_store(p, when);
 }
 
 uint64_t torc_record_bytes(const uint8_t *record)
@@ -195,6 +217,17 @@ static bool reader_value_len(struct reader *r, struct torc_record_view *view, ui
     return true;
 }
 
+/* The time of a record whose tag says that it has one. */
+static bool reader_expiry(struct reader *r, struct torc_record_view *view)
+{
+    struct torc_slice bytes;
+    if (!reader_slice(r, TORC_RECORD_EXPIRY_BYTES, &bytes)) {
+        return false;
+    }
+    view->expiry = torc_expiry_load(bytes.data);
+    return view->expiry != TORC_EXPIRY_NONE && view->expiry <= TORC_EXPIRY_MAX;
+}
+
 static bool parse_short(struct reader *r, struct torc_record_view *view, uint32_t field_len)
 {
     uint32_t value_len;
@@ -214,7 +247,7 @@ static bool parse_field(struct reader *r, struct torc_record_view *view, bool ex
         view->owner = torc_load_u40(owner.data);
     }
     /* What can be short is short: there is one way to write a record. */
-    return (!expires || reader_skip(r, TORC_RECORD_EXPIRY_BYTES)) && reader_len(r, &field_len) &&
+    return (!expires || reader_expiry(r, view)) && reader_len(r, &field_len) &&
            (expires || view->type == TORC_RECORD_FIELD_OWNED ||
             field_len > TORC_RECORD_SHORT_MAX) &&
            reader_value_len(r, view, &value_len) && reader_slice(r, field_len, &view->name) &&
@@ -224,7 +257,7 @@ static bool parse_field(struct reader *r, struct torc_record_view *view, bool ex
 static bool parse_key(struct reader *r, struct torc_record_view *view, bool expires)
 {
     uint32_t len;
-    if (!reader_len(r, &len) || (expires && !reader_skip(r, TORC_RECORD_EXPIRY_BYTES)) ||
+    if (!reader_len(r, &len) || (expires && !reader_expiry(r, view)) ||
         !reader_slice(r, len, &view->name)) {
         return false;
     }

@@ -29,6 +29,7 @@
 
 #include "core/segment.h"
 #include "hash/codec.h"
+#include "hash/expiry_time.h"
 
 enum torc_record_type {
     TORC_RECORD_FILLER = 0,      /* one dead byte */
@@ -40,7 +41,7 @@ enum torc_record_type {
     TORC_RECORD_HOLE = 6,        /* dead bytes of a given length: tag, u32 length of the whole */
 };
 #define TORC_RECORD_TYPE_MASK 0x07u
-#define TORC_RECORD_EXPIRES   0x08u /* a 6-byte expiry, milliseconds, follows (room left) */
+#define TORC_RECORD_EXPIRES   0x08u /* it has a time: a 6-byte expiry, milliseconds, follows */
 #define TORC_RECORD_SHORT                                                                          \
     0x20u /* TORC_RECORD_FIELD; the five bits below are the field's length                         \
            */
@@ -222,15 +223,25 @@ static inline struct torc_slice torc_record_name(const uint8_t *record)
 
 /* --- key records --- */
 
-/* Bytes of a key record up to its payload. */
-static inline uint64_t torc_record_key_head_bytes(uint64_t key_len)
+/* Bytes of a key record, with an expiry or without, up to its payload. */
+static inline uint64_t torc_record_key_head_bytes(uint64_t key_len, bool expires)
 {
-    return 1 + torc_record_len_size(key_len) + key_len;
+    return 1 + torc_record_len_size(key_len) + (expires ? TORC_RECORD_EXPIRY_BYTES : 0) + key_len;
 }
 
-/* Write tag, length and key; returns where the payload goes: torc_record_key_head_bytes() behind
- * `record`. */
-uint8_t *torc_record_write_key(uint8_t *record, enum torc_record_type type, struct torc_slice key);
+/* Write tag, length, time (`when`, or TORC_EXPIRY_NONE) and key; returns where the payload goes:
+ * torc_record_key_head_bytes() behind `record`. */
+uint8_t *torc_record_write_key(uint8_t *record, enum torc_record_type type, uint64_t when,
+                               struct torc_slice key);
+
+/* The time of a key record; TORC_EXPIRY_NONE. */
+static inline uint64_t torc_record_key_expiry(const uint8_t *record)
+{
+    if (TORC_LIKELY(!torc_record_expires(record))) {
+        return TORC_EXPIRY_NONE;
+    }
+    return torc_expiry_load(record + 1 + torc_record_len_span(record[1]));
+}
 
 /* The payload of a key record, borrowed: compact block, root reference or string. */
 static inline const uint8_t *torc_record_payload(const uint8_t *record)
@@ -247,38 +258,45 @@ static inline uint64_t torc_record_root(const uint8_t *record)
 
 /* --- field records --- */
 
-/* Bytes of a field record whose value takes `value_len` bytes as stored. (A value that is encoded
- * is short, and its code point as long as its length would be; one that is compressed takes
- * torc_record_compressed_extra() more.) */
-static inline uint64_t torc_record_field_bytes(bool owned, uint64_t field_len, uint64_t value_len)
+/* Bytes of a field record, with an expiry or without, whose value takes `value_len` bytes as
+ * stored. (A value that is encoded is short, and its code point as long as its length would be; one
+ * that is compressed takes torc_record_compressed_extra() more.) */
+static inline uint64_t torc_record_field_bytes(bool owned, bool expires, uint64_t field_len,
+                                               uint64_t value_len)
 {
-    uint64_t head = owned                                ? 1 + TORC_RECORD_OWNER_BYTES
-                    : field_len <= TORC_RECORD_SHORT_MAX ? 0 /* the length is in the tag */
-                                                         : 1;
-    return head + torc_record_len_size(field_len) + torc_record_len_size(value_len) + field_len +
-           value_len;
+    uint64_t head = 1;
+    if (owned) {
+        head += TORC_RECORD_OWNER_BYTES;
+    } else if (!expires && field_len <= TORC_RECORD_SHORT_MAX) {
+        head = 0; /* the length is in the tag */
+    }
+    return head + (expires ? TORC_RECORD_EXPIRY_BYTES : 0) + torc_record_len_size(field_len) +
+           torc_record_len_size(value_len) + field_len + value_len;
 }
 
 /* Write a whole field record. `owner` TORC_REF_NONE: the segment knows it (TORC_RECORD_FIELD), else
- * the record names it. */
-void torc_record_write_field(uint8_t *record, uint64_t owner, struct torc_slice field,
-                             const struct torc_part *value);
+ * the record names it. `when`: TORC_EXPIRY_NONE, or its time. */
+void torc_record_write_field(uint8_t *record, uint64_t owner, uint64_t when,
+                             struct torc_slice field, const struct torc_part *value);
 
 /* Write `value` over the value of a record that has room for exactly it: both take as many bytes,
  * and neither is compressed. */
 void torc_record_rewrite_value(uint8_t *record, const struct torc_part *value);
 
-/* Field and value of a field record, borrowed; the value as it is stored. */
-static inline struct torc_slice torc_record_field(const uint8_t *record,
-                                                  struct torc_part *out_value)
+/* Field and value of a field record, borrowed; the value as it is stored. *out_when: its time, or
+ * TORC_EXPIRY_NONE. */
+static TORC_ALWAYS_INLINE struct torc_slice
+torc_record_field_until(const uint8_t *record, struct torc_part *out_value, uint64_t *out_when)
 {
     const uint8_t *p = record + 1;
     uint32_t field_len = record[0] & TORC_RECORD_SHORT_MAX;
+    *out_when = TORC_EXPIRY_NONE;
     if (!torc_record_is_short(record)) {
         if (torc_record_type(record) == TORC_RECORD_FIELD_OWNED) {
             p += TORC_RECORD_OWNER_BYTES;
         }
-        if (torc_record_expires(record)) {
+        if (TORC_UNLIKELY(torc_record_expires(record))) {
+            *out_when = torc_expiry_load(p);
             p += TORC_RECORD_EXPIRY_BYTES;
         }
         p += torc_record_len_get(p, &field_len);
@@ -288,6 +306,25 @@ static inline struct torc_slice torc_record_field(const uint8_t *record,
     return torc_slice_of(p, field_len);
 }
 
+/* The same without the time. */
+static inline struct torc_slice torc_record_field(const uint8_t *record,
+                                                  struct torc_part *out_value)
+{
+    uint64_t when;
+    return torc_record_field_until(record, out_value, &when);
+}
+
+/* The time of a field record alone; TORC_EXPIRY_NONE. */
+static inline uint64_t torc_record_field_expiry(const uint8_t *record)
+{
+    if (TORC_LIKELY(!torc_record_expires(record))) {
+        return TORC_EXPIRY_NONE;
+    }
+    return torc_expiry_load(torc_record_type(record) == TORC_RECORD_FIELD_OWNED
+                                ? record + 1 + TORC_RECORD_OWNER_BYTES
+                                : record + 1);
+}
+
 /* Root that a TORC_RECORD_FIELD_OWNED names. */
 static inline uint64_t torc_record_owner(const uint8_t *record)
 {
@@ -295,6 +332,9 @@ static inline uint64_t torc_record_owner(const uint8_t *record)
 }
 
 /* --- any record --- */
+
+/* Give a key or field record that has a time another one, in place. */
+void torc_record_set_expiry(uint8_t *record, uint64_t when);
 
 /* Bytes of the whole record, live or dead. Trusts the bytes. */
 uint64_t torc_record_bytes(const uint8_t *record);
@@ -313,6 +353,7 @@ struct torc_record_view {
     bool claimed;
     uint64_t bytes;         /* of the whole record */
     uint64_t owner;         /* TORC_RECORD_FIELD_OWNED, else TORC_REF_NONE */
+    uint64_t expiry;        /* TORC_EXPIRY_NONE: it has no time */
     struct torc_slice name; /* key or field; empty for holes and fillers */
     struct torc_slice
         payload;       /* value as stored; compact block at its capacity; 5 bytes of a root */

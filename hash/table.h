@@ -108,12 +108,23 @@ uint64_t torc_table_scan(const struct torc_arena *arena, const struct torc_table
                          uint64_t cursor, uint64_t min_homes,
                          void (*visit)(void *arg, uint64_t ref), void *arg);
 
+/* Visit every entry whose hash is from `first` to `last`, once each, in no order that means
+ * anything: calls visit(arg, ref). None if first > last. O(homes of that range), and hashes the
+ * records of homes that are partly outside. The visitor must not change the table. */
+void torc_table_each_between(const struct torc_arena *arena, const struct torc_table *table,
+                             uint64_t first, uint64_t last, void (*visit)(void *arg, uint64_t ref),
+                             void *arg);
+
 /* A uniformly chosen entry from the caller's 64 random bits; TORC_REF_NONE if the table is empty.
  * Slots are drawn until one is taken, 1.2 times on average and at most 64 times; after that (below
  * one in 10^15 unless the table is far from its usual load) the first entry behind the last draw is
  * given. */
 uint64_t torc_table_random(const struct torc_arena *arena, const struct torc_table *table,
                            uint64_t random_bits) TORC_MUST_USE;
+
+/* First step of a batch of such choices: bring the line of the first draw into the cache. */
+void torc_table_random_prefetch(const struct torc_arena *arena, const struct torc_table *table,
+                                uint64_t random_bits);
 
 /* Note that the entry with this hash is used. Entries of the same line and fingerprint, one in 30
  * or so, are taken for it; nothing happens if there is none. O(1), reads no record. */

@@ -171,6 +171,18 @@ static uint64_t visit_range(struct walk *walk)
     }
 }
 
+void torc_table_each_between(const struct torc_arena *arena, const struct torc_table *table,
+                             uint64_t first, uint64_t last, void (*visit)(void *arg, uint64_t ref),
+                             void *arg)
+{
+    if (table->count == 0 || first > last) {
+        return;
+    }
+    struct walk walk = {
+        .arena = arena, .table = table, .first = first, .last = last, .visit = visit, .arg = arg};
+    (void)visit_range(&walk);
+}
+
 static uint64_t reverse_bits(uint64_t v)
 {
     v = __builtin_bswap64(v);
@@ -224,22 +236,51 @@ uint64_t torc_table_scan(const struct torc_arena *arena, const struct torc_table
     return place << CURSOR_K_BITS | k;
 }
 
+/* Where slots are drawn from: lines are drawn by number, those not yet there left out. */
+struct lottery {
+    uint64_t n_slots;
+    uint64_t n_lines; /* from this line on, ... */
+    uint64_t missing; /* ... so many are left out */
+};
+
+static struct lottery lottery_of(const struct torc_table *table)
+{
+    uint64_t end = torc_max_u64(table->n_lines, table->n_target);
+    uint64_t missing =
+        torc_table_is_growing(table) ? torc_table_first_clean(table) - table->n_lines : 0;
+    return (struct lottery){(end - missing) * TORC_LINE_SLOTS, table->n_lines, missing};
+}
+
+/* The line of a draw, and its slot. */
+static uint64_t draw(const struct lottery *lottery, uint64_t random_bits, unsigned *out_slot)
+{
+    uint64_t drawn = torc_mul_high(random_bits, lottery->n_slots);
+    uint64_t line = drawn / TORC_LINE_SLOTS;
+    *out_slot = (unsigned)(drawn % TORC_LINE_SLOTS);
+    return line + (line < lottery->n_lines ? 0 : lottery->missing);
+}
+
+void torc_table_random_prefetch(const struct torc_arena *arena, const struct torc_table *table,
+                                uint64_t random_bits)
+{
+    if (table->count != 0) {
+        struct lottery lottery = lottery_of(table);
+        unsigned slot;
+        TORC_PREFETCH(torc_table_line(arena, table, draw(&lottery, random_bits, &slot)));
+    }
+}
+
 uint64_t torc_table_random(const struct torc_arena *arena, const struct torc_table *table,
                            uint64_t random_bits)
 {
     if (table->count == 0) {
         return TORC_REF_NONE;
     }
-    /* Lines are drawn by number, those not yet there left out. */
-    uint64_t clean = torc_table_first_clean(table);
-    uint64_t end = torc_max_u64(table->n_lines, table->n_target);
-    uint64_t missing = torc_table_is_growing(table) ? clean - table->n_lines : 0;
+    struct lottery lottery = lottery_of(table);
     uint64_t line = 0;
-    for (unsigned draw = 0; draw < RANDOM_DRAWS; draw++) {
-        uint64_t drawn = torc_mul_high(random_bits, (end - missing) * TORC_LINE_SLOTS);
-        unsigned slot = (unsigned)(drawn % TORC_LINE_SLOTS);
-        line = drawn / TORC_LINE_SLOTS;
-        line += line < table->n_lines ? 0 : missing;
+    for (unsigned i = 0; i < RANDOM_DRAWS; i++) {
+        unsigned slot;
+        line = draw(&lottery, random_bits, &slot);
         const struct torc_line *l = torc_table_line(arena, table, line);
         if (slot < torc_line_count(l)) {
             return torc_line_ref(l, slot);
@@ -250,6 +291,7 @@ uint64_t torc_table_random(const struct torc_arena *arena, const struct torc_tab
         random_bits = (random_bits ^ random_bits >> 27) * 0x94d049bb133111ebull;
         random_bits ^= random_bits >> 31;
     }
+    uint64_t end = torc_max_u64(table->n_lines, table->n_target);
     for (;;) {
         const struct torc_line *l = torc_table_line(arena, table, line);
         if (torc_line_count(l) != 0) {

@@ -50,6 +50,21 @@
       1, 1, 1)                                                                                     \
     X(24, HSCAN, "hscan", -3, "ku*s", TORC_OP_READ, 1, 1, 1)                                       \
     X(25, HRANDFIELD, "hrandfield", -2, "k*s", TORC_OP_READ, 1, 1, 1)                              \
+    X(26, HEXPIRE, "hexpire", -6, "ki*s", TORC_OP_WRITE | TORC_OP_DENYOOM | TORC_OP_FAST, 1, 1, 1) \
+    X(27, HPEXPIRE, "hpexpire", -6, "ki*s", TORC_OP_WRITE | TORC_OP_DENYOOM | TORC_OP_FAST, 1, 1,  \
+      1)                                                                                           \
+    X(28, HEXPIREAT, "hexpireat", -6, "ki*s", TORC_OP_WRITE | TORC_OP_DENYOOM | TORC_OP_FAST, 1,   \
+      1, 1)                                                                                        \
+    X(29, HPEXPIREAT, "hpexpireat", -6, "ki*s", TORC_OP_WRITE | TORC_OP_DENYOOM | TORC_OP_FAST, 1, \
+      1, 1)                                                                                        \
+    X(30, HTTL, "httl", -5, "k*s", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                           \
+    X(31, HPTTL, "hpttl", -5, "k*s", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                         \
+    X(32, HEXPIRETIME, "hexpiretime", -5, "k*s", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)             \
+    X(33, HPEXPIRETIME, "hpexpiretime", -5, "k*s", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)           \
+    X(34, HPERSIST, "hpersist", -5, "k*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                  \
+    X(35, HGETEX, "hgetex", -5, "k*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                      \
+    X(36, HSETEX, "hsetex", -6, "k*s", TORC_OP_WRITE | TORC_OP_DENYOOM | TORC_OP_FAST, 1, 1, 1)    \
+    X(37, HGETDEL, "hgetdel", -5, "k*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                    \
     X(40, DEL, "del", -2, "*k", TORC_OP_WRITE, 1, -1, 1)                                           \
     X(41, EXISTS, "exists", -2, "*k", TORC_OP_READ | TORC_OP_FAST, 1, -1, 1)                       \
     X(42, TYPE, "type", 2, "k", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                              \
@@ -66,29 +81,17 @@
     X(53, MEMORY_STATS, "memory|stats", 2, "", 0, 0, 0, 0)                                         \
     X(54, MEMORY_DOCTOR, "memory|doctor", 2, "", 0, 0, 0, 0)                                       \
     X(55, OPTIMIZE, "torc.optimize", 2, "k", TORC_OP_ADMIN, 1, 1, 1)                               \
-    X(26, HEXPIRE, "hexpire", -6, "ki*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                   \
-    X(27, HPEXPIRE, "hpexpire", -6, "ki*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                 \
-    X(28, HEXPIREAT, "hexpireat", -6, "ki*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)               \
-    X(29, HPEXPIREAT, "hpexpireat", -6, "ki*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)             \
-    X(30, HTTL, "httl", -5, "k*s", TORC_OP_READ, 1, 1, 1)                                          \
-    X(31, HPTTL, "hpttl", -5, "k*s", TORC_OP_READ, 1, 1, 1)                                        \
-    X(32, HEXPIRETIME, "hexpiretime", -5, "k*s", TORC_OP_READ, 1, 1, 1)                            \
-    X(33, HPEXPIRETIME, "hpexpiretime", -5, "k*s", TORC_OP_READ, 1, 1, 1)                          \
-    X(34, HPERSIST, "hpersist", -5, "k*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                  \
-    X(35, HGETEX, "hgetex", -5, "k*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                      \
-    X(36, HSETEX, "hsetex", -6, "k*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                      \
-    X(37, HGETDEL, "hgetdel", -5, "k*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                    \
     X(56, EXPIRE, "expire", -3, "ki*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                     \
     X(57, PEXPIRE, "pexpire", -3, "ki*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                   \
     X(58, EXPIREAT, "expireat", -3, "ki*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                 \
     X(59, PEXPIREAT, "pexpireat", -3, "ki*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)               \
-    X(60, TTL, "ttl", 2, "k", TORC_OP_READ, 1, 1, 1)                                               \
-    X(61, PTTL, "pttl", 2, "k", TORC_OP_READ, 1, 1, 1)                                             \
-    X(62, EXPIRETIME, "expiretime", 2, "k", TORC_OP_READ, 1, 1, 1)                                 \
-    X(63, PEXPIRETIME, "pexpiretime", 2, "k", TORC_OP_READ, 1, 1, 1)                               \
+    X(60, TTL, "ttl", 2, "k", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                                \
+    X(61, PTTL, "pttl", 2, "k", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                              \
+    X(62, EXPIRETIME, "expiretime", 2, "k", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                  \
+    X(63, PEXPIRETIME, "pexpiretime", 2, "k", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                \
     X(64, PERSIST, "persist", 2, "k", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                       \
-    X(65, COPY, "copy", -3, "kk*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 2, 1)                         \
-    X(66, RENAME, "rename", 3, "kk", TORC_OP_WRITE | TORC_OP_FAST, 1, 2, 1)                        \
+    X(65, COPY, "copy", -3, "kk*s", TORC_OP_WRITE | TORC_OP_DENYOOM, 1, 2, 1)                      \
+    X(66, RENAME, "rename", 3, "kk", TORC_OP_WRITE, 1, 2, 1)                                       \
     X(67, RENAMENX, "renamenx", 3, "kk", TORC_OP_WRITE | TORC_OP_FAST, 1, 2, 1)                    \
     X(120, FETCH, NULL, 0, "uu", 0, 0, 0, 0)                                                       \
     X(121, PUT, NULL, 0, "uus", 0, 0, 0, 0)

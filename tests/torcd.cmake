@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The server, tools/torcd.
 foreach(module resp_parser glob settings reply mailbox listener decimal commands_number
-               commands_random commands_scan)
+               commands_random commands_scan expire_words)
   torc_test(test_${module} LABEL unit SOURCES unit/tools/test_${module}.c LINK torc_server)
 endforeach()
 torc_fuzz(fuzz_resp SOURCES fuzz/fuzz_resp.c CORPUS resp LINK torc_server)
@@ -27,7 +27,7 @@ set_target_properties(stop_client PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BI
 find_package(Python3 3.9 COMPONENTS Interpreter REQUIRED)
 # server_ops writes the table that tools/check shows at its end.
 set(server_ops_options --table ${CMAKE_BINARY_DIR}/tests/ops.txt)
-foreach(test ops start clients stalls memory compression)
+foreach(test ops start clients stalls memory compression expiry)
   add_test(NAME e2e_server_${test}
            COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/server_${test}.py
                    --torcd $<TARGET_FILE:torcd> --ring $<TARGET_FILE:ring_over_stdio>

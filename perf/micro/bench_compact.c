@@ -159,7 +159,7 @@ static bool get_hit(void *arg, uint64_t i)
     struct state *s = arg;
     const struct pick *p = &s->picks[i % CHUNK];
     struct torc_value value;
-    return torc_compact_find(s->block, hash_of(p->name_slice), p->name_slice, &value) &&
+    return torc_compact_find(s->block, hash_of(p->name_slice), p->name_slice, 0, &value) &&
            torc_slice_equal(value.text, p->value_slice);
 }
 
@@ -168,7 +168,7 @@ static bool get_miss(void *arg, uint64_t i)
     struct state *s = arg;
     const struct pick *p = &s->picks[i % CHUNK];
     struct torc_value value;
-    return !torc_compact_find(s->block, hash_of(p->name_slice), p->name_slice, &value);
+    return !torc_compact_find(s->block, hash_of(p->name_slice), p->name_slice, 0, &value);
 }
 
 static bool put_there(void *arg, uint64_t i)
@@ -209,7 +209,7 @@ static bool get_many(void *arg, uint64_t i)
         fields[j] = s->pairs[(i + (uint64_t)50 * j) % WIDE_FIELDS].field;
         hashes[j] = hash_of(fields[j]);
     }
-    return torc_compact_find_many(s->block, WIDE_ASKED, hashes, fields, s->got) == WIDE_ASKED &&
+    return torc_compact_find_many(s->block, WIDE_ASKED, hashes, fields, 0, s->got) == WIDE_ASKED &&
            torc_slice_equal(s->got[0].text, s->pairs[i % WIDE_FIELDS].value);
 }
 

@@ -21,7 +21,7 @@
 struct state {
     struct torc_arena *arena;
     struct torc_press *press;
-    struct torc_press *writer; /* the same, or NULL: values are kept raw */
+    struct torc_full_put_options options; /* with the same press, or none: values are kept raw */
     uint64_t root;
     struct torc_pair pairs[FIELDS][2]; /* two values each, written in turn */
     uint8_t names[FIELDS][NAME_BYTES];
@@ -67,15 +67,15 @@ static void fill_noise(uint8_t *to, size_t len, uint64_t number)
 static bool put(void *arg, uint64_t i)
 {
     struct state *s = arg;
-    return torc_full_put(s->arena, s->root, &s->pairs[i % FIELDS][i / FIELDS % 2], 1, false,
-                         s->writer) == 0;
+    return torc_full_put(s->arena, s->root, &s->pairs[i % FIELDS][i / FIELDS % 2], 1,
+                         &s->options) == 0;
 }
 
 /* The text of a field. */
 static bool read_field(struct state *s, struct torc_slice field, struct torc_value *out_value)
 {
     uint64_t hash = torc_hash_slice(torc_arena_seed(s->arena), field);
-    if (!torc_full_find(s->arena, s->root, hash, field, out_value)) {
+    if (!torc_full_find(s->arena, s->root, hash, field, 0, out_value)) {
         return false;
     }
     if (out_value->text.data == NULL) {
@@ -96,7 +96,7 @@ static bool get(void *arg, uint64_t i)
 /* A hash whose fields hold their first values. */
 static void load(struct state *s, const struct kind *kind)
 {
-    s->writer = kind->compresses ? s->press : NULL;
+    s->options.press = kind->compresses ? s->press : NULL;
     torc_bench_require(torc_full_create(s->arena, &s->root) == 0, "no memory for a hash");
     for (unsigned i = 0; i < FIELDS; i++) {
         struct torc_slice field = torc_bench_text(s->names[i], NAME_BYTES, i, 2);
@@ -105,7 +105,7 @@ static void load(struct state *s, const struct kind *kind)
             s->pairs[i][k] = (struct torc_pair){
                 .field = field, .value = torc_slice_of(s->values[i][k], kind->bytes)};
         }
-        torc_bench_require(torc_full_put(s->arena, s->root, s->pairs[i], 1, false, s->writer) == 1,
+        torc_bench_require(torc_full_put(s->arena, s->root, s->pairs[i], 1, &s->options) == 1,
                            "no memory for a field");
         struct torc_value value;
         torc_bench_require(read_field(s, field, &value) &&

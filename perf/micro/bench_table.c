@@ -33,6 +33,8 @@ struct state {
     struct pick picks[CHUNK];
 };
 
+static const struct torc_full_put_options plain = {0};
+
 static void set_pick(struct pick *p, uint64_t number, size_t value_bytes, uint64_t salt)
 {
     p->number = number;
@@ -51,7 +53,7 @@ static void load(struct state *s)
             set_pick(&picks[j], i + j, VALUE_BYTES, 3);
             pairs[j] = picks[j].pair;
         }
-        torc_bench_require(torc_full_put(s->arena, s->root, pairs, n, false, NULL) == (int64_t)n,
+        torc_bench_require(torc_full_put(s->arena, s->root, pairs, n, &plain) == (int64_t)n,
                            "no memory for the fields");
     }
 }
@@ -109,7 +111,7 @@ static void pick_new(void *arg, uint64_t i, unsigned n)
 static bool find(struct state *s, const struct pick *p, struct torc_value *value)
 {
     uint64_t hash = torc_hash_slice(TORC_BENCH_HASH_SEED, p->pair.field);
-    return torc_full_find(s->arena, s->root, hash, p->pair.field, value);
+    return torc_full_find(s->arena, s->root, hash, p->pair.field, 0, value);
 }
 
 static struct pick *pick_of(struct state *s, uint64_t i, unsigned chunk)
@@ -133,19 +135,19 @@ static bool get_miss(void *arg, uint64_t i)
 static bool put_there(void *arg, uint64_t i)
 {
     struct state *s = arg;
-    return torc_full_put(s->arena, s->root, &pick_of(s, i, CHUNK)->pair, 1, false, NULL) == 0;
+    return torc_full_put(s->arena, s->root, &pick_of(s, i, CHUNK)->pair, 1, &plain) == 0;
 }
 static bool put_there_alone(void *arg, uint64_t i)
 {
     (void)i;
     struct state *s = arg;
-    return torc_full_put(s->arena, s->root, &s->picks[0].pair, 1, false, NULL) == 0;
+    return torc_full_put(s->arena, s->root, &s->picks[0].pair, 1, &plain) == 0;
 }
 static bool insert_alone(void *arg, uint64_t i)
 {
     (void)i;
     struct state *s = arg;
-    return torc_full_put(s->arena, s->root, &s->picks[0].pair, 1, false, NULL) == 1;
+    return torc_full_put(s->arena, s->root, &s->picks[0].pair, 1, &plain) == 1;
 }
 
 /* In this order: reads see the values that the load has put. */

@@ -145,7 +145,7 @@ static void find_run(void *state, uint64_t i)
     (void)i;
     struct small *s = state;
     uint64_t hash = torc_hash_slice(HASH_SEED, s->field);
-    s->result = torc_compact_find(s->block, hash, s->field, &s->got);
+    s->result = torc_compact_find(s->block, hash, s->field, 0, &s->got);
 }
 
 static bool hit_is_right(void *state, uint64_t i)
@@ -339,7 +339,8 @@ static int64_t many_put(struct many *m, const struct torc_pair *pairs, size_t n)
 {
     struct small *s = &m->small;
     if (m->root != TORC_REF_NONE) {
-        return torc_full_put(s->arena, m->root, pairs, n, false, NULL);
+        static const struct torc_full_put_options plain = {0};
+        return torc_full_put(s->arena, m->root, pairs, n, &plain);
     }
     struct torc_key key = torc_keyspace_key(s->keyspace, s->key);
     return torc_hash_put(s->keyspace, &key, pairs, n);
@@ -411,7 +412,7 @@ static void alone_run(void *state, uint64_t i)
     struct many *m = state;
     struct small *s = &m->small;
     uint64_t hash = torc_hash_slice(HASH_SEED, s->field);
-    s->result = torc_full_find(s->arena, m->root, hash, s->field, &s->got);
+    s->result = torc_full_find(s->arena, m->root, hash, s->field, 0, &s->got);
 }
 
 static void many_close(void *state)

@@ -213,6 +213,30 @@ def compare_flags_what_is_beyond_noise(bench):
     assert two.returncode == 0 and "hgetall-123-w16" in two.stdout, two.stderr
 
 
+def compare_tells_how_well_ratios_repeat(bench):
+    """A machine half as fast in the second run changes no ratio; one engine half as fast changes its own."""
+    bench.run("wide")
+    again = os.path.join(bench.out, "again.jsonl")
+    for slowed in ("everything", "torc-ring"):
+        with open(again, "w", encoding="utf-8") as f:
+            for line in bench.lines():
+                if slowed in ("everything", line["engine"]):
+                    factor = 2 if line["better"] == "lower" else 0.5
+                    line["rounds"] = [value * factor for value in line["rounds"]]
+                f.write(json.dumps(line) + "\n")
+        done = compare(bench.results, again, "--beside", "other")
+        assert done.returncode == 0, done.stderr
+        rows = done.stdout.splitlines()[1:-1]
+        assert any(row.startswith("wide, ") for row in rows), done.stdout
+        for row in rows:
+            expected = "100.0" if slowed == "torc-ring" and slowed in row else "0.0"
+            assert row.split()[-2] == expected, row
+    refused = compare(bench.results, "--beside", "other")
+    assert refused.returncode == 2 and "two files" in refused.stderr, refused.stderr
+    unknown = compare(bench.results, bench.results, "--beside", "nobody")
+    assert unknown.returncode == 2 and "no case with nobody" in unknown.stderr, unknown.stderr
+
+
 def faulty_input_is_refused(bench):
     for arguments, reason in (
         (["nothing"], "there is no suite nothing"),
@@ -243,6 +267,7 @@ def main():
         resume_measures_only_what_is_missing,
         an_interrupt_ends_the_servers,
         compare_with_itself_is_1,
+        compare_tells_how_well_ratios_repeat,
         compare_flags_what_is_beyond_noise,
         faulty_input_is_refused,
     ):

@@ -38,23 +38,29 @@ static void read_all(const uint8_t *block, uint64_t mask)
     uint64_t bytes = 0;
     for (uint64_t position = 0; torc_compact_next(block, &position, &room, &pair); n++) {
         uint64_t hash = hash_of(mask, pair.field);
-        must(torc_compact_find(block, hash, pair.field, &value));
+        must(torc_compact_find(block, hash, pair.field, 0, &value));
         must(value.text.data != NULL && torc_slice_equal(value.text, pair.value));
-        must(torc_compact_find_many(block, 1, &hash, &pair.field, &value) == 1);
+        must(torc_compact_find_many(block, 1, &hash, &pair.field, 0, &value) == 1);
         must(value.text.data != NULL && torc_slice_equal(value.text, pair.value));
+        if (room.expiry != TORC_EXPIRY_NONE) {
+            must(torc_compact_due(block) <= room.expiry);
+            must(torc_compact_find(block, hash, pair.field, room.expiry - 1, &value));
+            must(!torc_compact_find(block, hash, pair.field, room.expiry, &value));
+        }
         bytes += torc_compact_bytes_in(block, pair.field, pair.value);
     }
     must(n == torc_compact_count(block));
-    must(bytes == torc_compact_head_load(block).entry_bytes);
+    must(bytes + TORC_COMPACT_EXPIRY_BYTES * torc_compact_n_expiring(block) ==
+         torc_compact_head_load(block).entry_bytes);
     for (size_t i = 0; i < n; i++) {
         torc_compact_at(block, i, &room, &pair);
-        must(torc_compact_find(block, hash_of(mask, pair.field), pair.field, &value));
+        must(torc_compact_find(block, hash_of(mask, pair.field), pair.field, 0, &value));
         must(torc_slice_equal(value.text, pair.value));
     }
     struct torc_slice absent = torc_slice_str("a name that is hardly there");
     uint64_t hash = hash_of(mask, absent);
-    must(torc_compact_find(block, hash, absent, &value) ==
-         (torc_compact_find_many(block, 1, &hash, &absent, &value) == 1));
+    must(torc_compact_find(block, hash, absent, 0, &value) ==
+         (torc_compact_find_many(block, 1, &hash, &absent, 0, &value) == 1));
 }
 
 /* Packed, it is a block that says the same. */
@@ -79,6 +85,26 @@ static void pack(const uint8_t *block, uint64_t mask)
     free(packed);
 }
 
+/* Remove from a copy what is past at the time of each field. */
+static void reap_all(const uint8_t *block, uint64_t mask)
+{
+    static uint8_t scratch[TORC_COMPACT_MAX_BYTES];
+    const size_t capacity = torc_compact_used(block);
+    uint8_t *copy = malloc(capacity);
+    must(copy != NULL);
+    must(torc_compact_copy(block, copy, capacity) == 0);
+    struct torc_pair pair;
+    struct torc_pair_room room;
+    for (uint64_t position = 0; torc_compact_next(block, &position, &room, &pair);) {
+        const size_t count = torc_compact_count(copy);
+        must(count - torc_compact_reap(copy, scratch, room.expiry) == torc_compact_count(copy));
+        must(torc_compact_due(copy) > room.expiry);
+        must(torc_compact_check_hashed(copy, capacity, torc_squeezed_hash, mask, NULL) == 0);
+    }
+    must(torc_compact_n_expiring(copy) == 0);
+    free(copy);
+}
+
 /* Delete all fields of a copy, one by one, and put each back. */
 static void change_all(const uint8_t *block, uint64_t mask)
 {
@@ -93,8 +119,9 @@ static void change_all(const uint8_t *block, uint64_t mask)
         must(torc_compact_check_hashed(copy, capacity, torc_squeezed_hash, mask, NULL) == 0);
     }
     for (uint64_t position = 0; torc_compact_next(block, &position, &room, &pair);) {
-        must(torc_compact_put_hashed(copy, torc_squeezed_hash, mask, hash_of(mask, pair.field),
-                                     pair.field, pair.value) == 1);
+        must(torc_compact_put_expiring_hashed(copy, torc_squeezed_hash, mask,
+                                              hash_of(mask, pair.field), pair.field, pair.value,
+                                              room.expiry) == 1);
         must(torc_compact_check_hashed(copy, capacity, torc_squeezed_hash, mask, NULL) == 0);
     }
     must(torc_compact_count(copy) == torc_compact_count(block));
@@ -116,6 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     pack(data + 1, mask);
     if (torc_compact_count(data + 1) <= 64) {
         change_all(data + 1, mask);
+        reap_all(data + 1, mask);
     }
     return 0;
 }

@@ -3,7 +3,9 @@
  * A compact block against a list of pairs in insertion order: random puts, batches of puts into a
  * capacity said beforehand, deletes, copies into other capacities, lookups and walks; with hashes
  * squeezed into few values, and everything checked after each step. Names and values are also such
- * as the codec encodes, or nearly would; some blocks are verbatim.
+ * as the codec encodes, or nearly would; some blocks are verbatim. In some, fields have times, by a
+ * clock that the test sets: puts with a time, without and with the old one, times alone, lookups at
+ * any time, and removing what is past.
  */
 #include "hash/compact.h"
 
@@ -25,6 +27,7 @@ struct entry {
     size_t name;
     size_t len;
     uint8_t *value;
+    uint64_t when; /* it ends; TORC_EXPIRY_NONE */
 };
 
 struct world {
@@ -34,6 +37,7 @@ struct world {
     size_t len_max; /* of most values */
     bool verbatim;
     bool alike; /* most values have one length */
+    bool timed; /* some fields have a time */
     uint8_t *memory;
     uint8_t *block; /* in `memory`, at any alignment, ending with it */
     struct entry entries[NAMES_MAX];
@@ -117,7 +121,50 @@ static size_t model_find(const struct world *world, size_t name)
     return i;
 }
 
-static bool model_put(struct world *world, size_t name, struct torc_slice value)
+/* Times are few, so that many fields end at one, and the clock is among them. */
+static uint64_t draw_time(struct world *world)
+{
+    return torc_prng_below(&world->prng, 8) == 0 ? TORC_EXPIRY_MAX
+                                                 : 1 + torc_prng_below(&world->prng, 100);
+}
+
+/* For a put. */
+static uint64_t draw_when(struct world *world)
+{
+    if (!world->timed) {
+        return TORC_EXPIRY_NONE;
+    }
+    switch (torc_prng_below(&world->prng, 4)) {
+    case 0:
+        return TORC_EXPIRY_NONE;
+    case 1:
+        return TORC_EXPIRY_KEEP;
+    default:
+        return draw_time(world);
+    }
+}
+
+/* The time that the name's field has after a put with `when`. */
+static uint64_t model_when(const struct world *world, size_t name, uint64_t when)
+{
+    if (when != TORC_EXPIRY_KEEP) {
+        return when;
+    }
+    size_t i = model_find(world, name);
+    return i < world->n ? world->entries[i].when : TORC_EXPIRY_NONE;
+}
+
+/* Fields that have a time, the i-th not counted. */
+static size_t model_n_expiring(const struct world *world, size_t without)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < world->n; i++) {
+        n += i != without && world->entries[i].when != TORC_EXPIRY_NONE;
+    }
+    return n;
+}
+
+static bool model_put(struct world *world, size_t name, struct torc_slice value, uint64_t when)
 {
     size_t i = model_find(world, name);
     uint8_t *copy = malloc(value.len + 1);
@@ -128,7 +175,7 @@ static bool model_put(struct world *world, size_t name, struct torc_slice value)
     } else {
         free(world->entries[i].value);
     }
-    world->entries[i] = (struct entry){.name = name, .len = value.len, .value = copy};
+    world->entries[i] = (struct entry){.name = name, .len = value.len, .value = copy, .when = when};
     return true;
 }
 
@@ -154,12 +201,22 @@ static bool check_world(const struct world *world)
     struct torc_pair pair;
     struct torc_pair_room room;
     MUST(torc_compact_is_verbatim(world->block) == world->verbatim);
+    const size_t n_expiring = model_n_expiring(world, world->n);
+    uint64_t least = TORC_EXPIRY_NEVER;
+    MUST(torc_compact_n_expiring(world->block) == n_expiring);
+    MUST(torc_compact_expires(world->block) == (n_expiring != 0));
     for (size_t i = 0; i < world->n; i++) {
         const struct entry *entry = &world->entries[i];
         MUST(torc_compact_next(world->block, &position, &room, &pair));
         MUST(torc_slice_equal(pair.field, name_slice(entry->name)));
         MUST(torc_slice_equal(pair.value, torc_slice_of(entry->value, entry->len)));
+        MUST(room.expiry == entry->when);
+        if (entry->when != TORC_EXPIRY_NONE) {
+            least = torc_min_u64(least, entry->when);
+        }
     }
+    MUST(torc_compact_due(world->block) <= least);
+    MUST((torc_compact_due(world->block) == TORC_EXPIRY_NEVER) == (n_expiring == 0));
     MUST(!torc_compact_next(world->block, &position, &room, &pair));
     return true;
 }
@@ -205,31 +262,44 @@ static size_t entry_bytes_of(const struct world *world, size_t name, struct torc
 }
 
 /* What the block would use after this put. */
-static size_t used_after(const struct world *world, size_t name, struct torc_slice value)
+static size_t used_after(const struct world *world, size_t name, struct torc_slice value,
+                         uint64_t when)
 {
     size_t entry = entry_bytes_of(world, name, value);
     size_t i = model_find(world, name);
+    entry += when != TORC_EXPIRY_NONE ? TORC_COMPACT_EXPIRY_BYTES : 0;
     if (i == world->n) {
-        return torc_compact_need(world->block, 1, entry);
+        bool is_first = when != TORC_EXPIRY_NONE && !torc_compact_expires(world->block);
+        return torc_compact_need(world->block, 1,
+                                 entry + (is_first ? TORC_COMPACT_TRAILER_BYTES : 0));
     }
     struct torc_compact_head head = torc_compact_head_load(world->block);
-    size_t bytes =
-        torc_compact_prints_at(&head) + TORC_COMPACT_SLOT_BYTES * (size_t)head.count +
-        head.entry_bytes + entry -
-        entry_bytes_of(world, name, torc_slice_of(world->entries[i].value, world->entries[i].len));
+    bool has_trailer = when != TORC_EXPIRY_NONE || model_n_expiring(world, i) != 0;
+    const struct entry *old = &world->entries[i];
+    size_t old_bytes = entry_bytes_of(world, name, torc_slice_of(old->value, old->len)) +
+                       (old->when != TORC_EXPIRY_NONE ? TORC_COMPACT_EXPIRY_BYTES : 0);
+    size_t bytes = torc_compact_prints_at(&head) + TORC_COMPACT_SLOT_BYTES * (size_t)head.count +
+                   head.entry_bytes + entry - old_bytes +
+                   (has_trailer ? TORC_COMPACT_TRAILER_BYTES : 0);
     return torc_max_u64(bytes, torc_compact_empty_bytes() + head.common_bytes);
 }
 
-static bool put(struct world *world, size_t name, struct torc_slice value, int *out_rc)
+static bool put(struct world *world, size_t name, struct torc_slice value, uint64_t when,
+                int *out_rc)
 {
     const size_t capacity = torc_compact_capacity(world->block);
-    const size_t after = used_after(world, name, value);
+    const uint64_t when_after = model_when(world, name, when);
+    const size_t after = used_after(world, name, value, when_after);
     const bool is_new = model_find(world, name) == world->n;
     uint8_t *before = malloc(capacity);
     MUST(before != NULL);
     memcpy(before, world->block, capacity);
-    int rc = torc_compact_put_hashed(world->block, torc_squeezed_hash, world->mask,
-                                     name_hash(world, name), name_slice(name), value);
+    int rc = when == TORC_EXPIRY_NONE
+                 ? torc_compact_put_hashed(world->block, torc_squeezed_hash, world->mask,
+                                           name_hash(world, name), name_slice(name), value)
+                 : torc_compact_put_expiring_hashed(world->block, torc_squeezed_hash, world->mask,
+                                                    name_hash(world, name), name_slice(name), value,
+                                                    when);
     bool same = memcmp(before, world->block, capacity) == 0;
     free(before);
     *out_rc = rc;
@@ -244,7 +314,13 @@ static bool put(struct world *world, size_t name, struct torc_slice value, int *
     /* Less when hashes that do not spread gave up the groups. */
     MUST(torc_compact_used(world->block) <= after);
     MUST(torc_compact_used(world->block) == after || world->mask != UINT64_MAX);
-    return model_put(world, name, value);
+    return model_put(world, name, value, when_after);
+}
+
+/* What `n` puts take for times at most. */
+static size_t time_bytes(const struct world *world, size_t n)
+{
+    return world->timed ? TORC_COMPACT_EXPIRY_BYTES * n + TORC_COMPACT_TRAILER_BYTES : 0;
 }
 
 static bool step_put(struct world *world)
@@ -252,21 +328,23 @@ static bool step_put(struct world *world)
     size_t name = torc_prng_below(&world->prng, world->n_names);
     char room[TORC_CODED_BYTES];
     struct torc_slice value = draw_value(world, room);
+    uint64_t when = draw_when(world);
     int rc;
-    if (!put(world, name, value, &rc)) {
+    if (!put(world, name, value, when, &rc)) {
         return false;
     }
     if (rc != -ENOSPC) {
         return true;
     }
     size_t before = torc_compact_used(world->block);
-    size_t need = torc_compact_need(world->block, 1, entry_bytes_of(world, name, value));
+    size_t need = torc_compact_need(world->block, 1,
+                                    entry_bytes_of(world, name, value) + time_bytes(world, 1));
     size_t capacity =
         torc_prng_below(&world->prng, 3) == 0 ? need : torc_compact_grow(before, need);
     if (capacity > TORC_COMPACT_MAX_BYTES) {
         return true;
     }
-    MUST(resize(world, capacity) && put(world, name, value, &rc));
+    MUST(resize(world, capacity) && put(world, name, value, when, &rc));
     MUST(rc >= 0);
     return true;
 }
@@ -284,7 +362,7 @@ static bool step_batch(struct world *world)
         values[i] = draw_value(world, rooms[i]);
         entry_bytes += entry_bytes_of(world, chosen[i], values[i]);
     }
-    size_t need = torc_compact_need(world->block, n, entry_bytes);
+    size_t need = torc_compact_need(world->block, n, entry_bytes + time_bytes(world, n));
     if (need > TORC_COMPACT_MAX_BYTES) {
         return true;
     }
@@ -293,7 +371,7 @@ static bool step_batch(struct world *world)
     }
     for (size_t i = 0; i < n; i++) {
         int rc;
-        MUST(put(world, chosen[i], values[i], &rc));
+        MUST(put(world, chosen[i], values[i], draw_when(world), &rc));
         MUST(rc >= 0);
     }
     return true;
@@ -311,6 +389,71 @@ static bool step_del(struct world *world)
     if (rc == 1) {
         model_del(world, i);
     }
+    return true;
+}
+
+static bool step_set_expiry(struct world *world)
+{
+    const size_t name = torc_prng_below(&world->prng, world->n_names);
+    const uint64_t when =
+        torc_prng_below(&world->prng, 3) == 0 ? TORC_EXPIRY_NONE : draw_time(world);
+    const size_t i = model_find(world, name);
+    const size_t capacity = torc_compact_capacity(world->block);
+    uint64_t old = 0;
+    MUST(torc_compact_expiry(world->block, name_hash(world, name), name_slice(name), &old) ==
+         (i < world->n));
+    uint8_t *before = malloc(capacity);
+    MUST(before != NULL);
+    memcpy(before, world->block, capacity);
+    int rc = torc_compact_set_expiry(world->block, name_hash(world, name), name_slice(name), when);
+    const bool same = memcmp(before, world->block, capacity) == 0;
+    free(before);
+    if (i == world->n) {
+        MUST(rc == -ENOENT && same);
+        return true;
+    }
+    MUST(old == world->entries[i].when);
+    const size_t more =
+        (when != TORC_EXPIRY_NONE && old == TORC_EXPIRY_NONE
+             ? TORC_COMPACT_EXPIRY_BYTES +
+                   (model_n_expiring(world, world->n) == 0 ? TORC_COMPACT_TRAILER_BYTES : 0)
+             : 0);
+    if (rc != 0) {
+        MUST(rc == -ENOSPC && same && more != 0);
+        const size_t need = torc_compact_need(world->block, 0, more);
+        MUST(need > capacity);
+        if (need > TORC_COMPACT_MAX_BYTES) {
+            return true;
+        }
+        MUST(resize(world, need));
+        MUST(torc_compact_set_expiry(world->block, name_hash(world, name), name_slice(name),
+                                     when) == 0);
+    }
+    world->entries[i].when = when;
+    return true;
+}
+
+static bool step_reap(struct world *world)
+{
+    static uint8_t scratch[TORC_COMPACT_MAX_BYTES];
+    const uint64_t now = torc_prng_below(&world->prng, 3) == 0 ? torc_prng_below(&world->prng, 110)
+                                                               : torc_prng_below(&world->prng, 12);
+    size_t n_past = 0;
+    uint64_t least = TORC_EXPIRY_NEVER;
+    for (size_t i = world->n; i-- > 0;) {
+        const uint64_t when = world->entries[i].when;
+        if (when != TORC_EXPIRY_NONE && when <= now) {
+            n_past++;
+            model_del(world, i);
+        } else if (when != TORC_EXPIRY_NONE) {
+            least = torc_min_u64(least, when);
+        }
+    }
+    const bool was_due = torc_compact_due(world->block) <= now;
+    memset(scratch, 0x5a, sizeof scratch);
+    MUST(torc_compact_reap(world->block, scratch, now) == n_past);
+    MUST(!was_due || torc_compact_due(world->block) == least);
+    MUST(torc_compact_due(world->block) > now);
     return true;
 }
 
@@ -365,24 +508,26 @@ static bool step_find(struct world *world)
     static struct torc_value values[BATCH_MAX];
     size_t n = torc_prng_below(&world->prng, BATCH_MAX + 1);
     size_t n_there = 0;
+    const uint64_t now = world->timed ? torc_prng_below(&world->prng, 110) : 0;
     for (size_t i = 0; i < n; i++) {
         size_t name = torc_prng_below(&world->prng, world->n_names);
         struct torc_value value;
         size_t k = model_find(world, name);
         hashes[i] = name_hash(world, name);
         fields[i] = name_slice(name);
-        bool found = torc_compact_find(world->block, hashes[i], fields[i], &value);
-        MUST(found == (k < world->n));
+        bool found = torc_compact_find(world->block, hashes[i], fields[i], now, &value);
+        MUST(found == (k < world->n && (world->entries[k].when == TORC_EXPIRY_NONE ||
+                                        world->entries[k].when > now)));
         if (found) {
             const struct entry *entry = &world->entries[k];
             MUST(torc_slice_equal(value.text, torc_slice_of(entry->value, entry->len)));
             n_there++;
         }
     }
-    MUST(torc_compact_find_many(world->block, n, hashes, fields, values) == n_there);
+    MUST(torc_compact_find_many(world->block, n, hashes, fields, now, values) == n_there);
     for (size_t i = 0; i < n; i++) {
         struct torc_value value = {.text = torc_slice_of(NULL, 0)};
-        MUST(torc_compact_find(world->block, hashes[i], fields[i], &value) ==
+        MUST(torc_compact_find(world->block, hashes[i], fields[i], now, &value) ==
              (values[i].text.data != NULL));
         MUST(torc_slice_equal(value.text, values[i].text));
         MUST(values[i].text.data == value.text.data || values[i].text.data == values[i].room);
@@ -393,7 +538,7 @@ static bool step_find(struct world *world)
         struct torc_value value;
         torc_compact_at(world->block, torc_prng_below(&world->prng, world->n), &room, &pair);
         uint64_t hash = torc_squeezed_hash(world->mask, pair.field.data, pair.field.len);
-        MUST(torc_compact_find(world->block, hash, pair.field, &value));
+        MUST(torc_compact_find(world->block, hash, pair.field, 0, &value));
         MUST(torc_slice_equal(value.text, pair.value));
     }
     return true;
@@ -403,6 +548,9 @@ static bool step_find(struct world *world)
 static bool step(struct world *world, uint64_t i)
 {
     const bool grows = i / (2 * world->n_names) % 2 == 0;
+    if (world->timed && torc_prng_below(&world->prng, 8) == 0) {
+        return torc_prng_below(&world->prng, 4) == 0 ? step_reap(world) : step_set_expiry(world);
+    }
     uint64_t dice = torc_prng_below(&world->prng, 100);
     if (dice < 7) {
         return step_copy(world);
@@ -447,26 +595,35 @@ int main(void)
         unsigned per_cent;
         bool verbatim;
         bool alike;
+        bool timed;
     } cases[] = {
-        {UINT64_MAX, 5, 40, 5, false, false},
-        {UINT64_MAX, 60, 40, 20, false, false},
-        {UINT64_MAX, 500, 40, 8, false, false},
-        {UINT64_MAX, 2000, 40, 4, false, false},
-        {UINT64_MAX, 400, 1000, 6, false, false},
-        {~0xfcull, 60, 40, 10, false, false},
-        {~0xfcull, 300, 40, 5, false, false},
-        {~0x3fff00ull, 60, 40, 10, false, false},
-        {~0x3fff00ull, 700, 40, 4, false, false},
-        {~0xffull, 150, 40, 8, false, false},
-        {~0xffff00ull, 60, 40, 7, false, false},
-        {~0xffff00ull, 500, 40, 6, false, false},
-        {0, 40, 40, 7, false, false},
-        {UINT64_MAX, 60, 40, 10, true, false},
-        {~0xffff00ull, 200, 40, 5, true, false},
-        {UINT64_MAX, 60, 40, 8, false, true},
-        {UINT64_MAX, 800, 40, 4, false, true},
-        {~0xfcull, 60, 40, 5, true, true},
-        {0, 40, 40, 4, false, true},
+        {UINT64_MAX, 5, 40, 5, false, false, false},
+        {UINT64_MAX, 60, 40, 20, false, false, false},
+        {UINT64_MAX, 500, 40, 8, false, false, false},
+        {UINT64_MAX, 2000, 40, 4, false, false, false},
+        {UINT64_MAX, 400, 1000, 6, false, false, false},
+        {~0xfcull, 60, 40, 10, false, false, false},
+        {~0xfcull, 300, 40, 5, false, false, false},
+        {~0x3fff00ull, 60, 40, 10, false, false, false},
+        {~0x3fff00ull, 700, 40, 4, false, false, false},
+        {~0xffull, 150, 40, 8, false, false, false},
+        {~0xffff00ull, 60, 40, 7, false, false, false},
+        {~0xffff00ull, 500, 40, 6, false, false, false},
+        {0, 40, 40, 7, false, false, false},
+        {UINT64_MAX, 60, 40, 10, true, false, false},
+        {~0xffff00ull, 200, 40, 5, true, false, false},
+        {UINT64_MAX, 60, 40, 8, false, true, false},
+        {UINT64_MAX, 800, 40, 4, false, true, false},
+        {~0xfcull, 60, 40, 5, true, true, false},
+        {0, 40, 40, 4, false, true, false},
+        {UINT64_MAX, 5, 40, 5, false, false, true},
+        {UINT64_MAX, 60, 40, 15, false, false, true},
+        {UINT64_MAX, 700, 40, 5, false, false, true},
+        {UINT64_MAX, 400, 1000, 4, false, false, true},
+        {~0xfcull, 60, 40, 5, true, true, true},
+        {~0x3fff00ull, 700, 40, 4, false, true, true},
+        {~0xffff00ull, 500, 40, 5, false, false, true},
+        {0, 40, 40, 7, false, true, true},
     };
     uint64_t seed = torc_test_seed(20260701);
     uint64_t n_ops = torc_test_ops(24000);
@@ -480,6 +637,7 @@ int main(void)
             .len_max = cases[i].len_max,
             .verbatim = cases[i].verbatim,
             .alike = cases[i].alike,
+            .timed = cases[i].timed,
         };
         if (!run(&world, n_ops * cases[i].per_cent / 100)) {
             printf("failed: TORC_SEED=%llu TORC_OPS=%llu\n", (unsigned long long)seed,

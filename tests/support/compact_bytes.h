@@ -18,7 +18,7 @@ static inline size_t torc_compact_bytes_in(const uint8_t *block, struct torc_sli
         .field = torc_compact_encode(verbatim, field, field_room),
         .value = torc_compact_encode(verbatim, value, value_room),
     };
-    return torc_compact_lens_bytes(torc_compact_common(block), &entry) + entry.field.bytes.len +
+    return torc_compact_front_bytes(torc_compact_common(block), &entry) + entry.field.bytes.len +
            entry.value.bytes.len;
 }
 

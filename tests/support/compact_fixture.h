@@ -96,6 +96,16 @@ static inline int put_text(uint8_t *block, const char *name, const char *value)
     return put(block, torc_slice_str(name), torc_slice_str(value));
 }
 
+static inline int put_expiring_text(uint8_t *block, const char *name, const char *value,
+                                    uint64_t when)
+{
+    const struct torc_slice field = torc_slice_str(name);
+    int rc =
+        torc_compact_put_expiring(block, SEED, hash_of(field), field, torc_slice_str(value), when);
+    check_block(block);
+    return rc;
+}
+
 /* Put fields [0, n), all of 14 and 16 bytes. */
 static inline void fill_block(uint8_t *block, size_t n)
 {
@@ -111,7 +121,7 @@ static inline void fill_block(uint8_t *block, size_t n)
 static inline void expect(const uint8_t *block, struct torc_slice name, struct torc_slice value)
 {
     struct torc_value found;
-    HOLDS(torc_compact_find(block, hash_of(name), name, &found));
+    HOLDS(torc_compact_find(block, hash_of(name), name, 0, &found));
     ck_assert_ptr_nonnull(found.text.data);
     HOLDS(torc_slice_equal(found.text, value));
 }
@@ -119,7 +129,7 @@ static inline void expect(const uint8_t *block, struct torc_slice name, struct t
 static inline void expect_absent(const uint8_t *block, struct torc_slice name)
 {
     struct torc_value found = {.text = torc_slice_str("untouched")};
-    HOLDS(!torc_compact_find(block, hash_of(name), name, &found));
+    HOLDS(!torc_compact_find(block, hash_of(name), name, 0, &found));
     HOLDS(torc_slice_equal(found.text, torc_slice_str("untouched")));
 }
 

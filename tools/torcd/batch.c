@@ -21,6 +21,7 @@ void torc_batch_fini(struct torc_batch *batch)
 {
     free(batch->strings.items);
     free(batch->reply);
+    free(batch->line);
     memset(batch, 0, sizeof *batch);
 }
 
@@ -37,6 +38,21 @@ bool torc_batch_grow_reply(struct torc_batch *batch, size_t n)
     free(batch->reply);
     batch->reply = reply;
     batch->reply_cap = cap;
+    return true;
+}
+
+bool torc_batch_keep_line(struct torc_batch *batch, const uint8_t *line, size_t n)
+{
+    if (n > batch->line_cap) {
+        uint8_t *copy = realloc(batch->line, n);
+        if (copy == NULL) {
+            return false;
+        }
+        batch->line = copy;
+        batch->line_cap = n;
+    }
+    memcpy(batch->line, line, n);
+    batch->line_len = n;
     return true;
 }
 

@@ -17,6 +17,12 @@ struct torc_batch {
     uint32_t count[TORC_BATCH_MAX]; /* and how many they are */
     size_t ends[TORC_BATCH_MAX];    /* where a request of a connection ends in its input */
     struct torc_slices strings;
+    /* The last request, if it is an inline line with quotes: the bytes that the parser has changed,
+     * to be put back if it is not run in this visit. */
+    uint8_t *line;
+    size_t line_cap;
+    size_t line_at;  /* in the connection's input */
+    size_t line_len; /* 0: none */
     char scratch[TORC_BATCH_MAX][TORC_FAULT_TEXT_BYTES];
     uint8_t *reply; /* ring replies are built here */
     size_t reply_cap;
@@ -29,6 +35,9 @@ void torc_batch_fini(struct torc_batch *batch);
 
 /* Room for a reply of n bytes; what is there is lost. False: no memory. */
 bool torc_batch_grow_reply(struct torc_batch *batch, size_t n) TORC_MUST_USE;
+
+/* Keep a copy of the line of n bytes. False: no memory. */
+bool torc_batch_keep_line(struct torc_batch *batch, const uint8_t *line, size_t n) TORC_MUST_USE;
 
 /* Kept between batches; more is given back. */
 #define TORC_BATCH_KEEP_STRINGS ((size_t)64 * 1024)

@@ -31,6 +31,30 @@ static torc_command_function *const functions[TORC_COMMAND_LIMIT] = {
     [TORC_OP_HINCRBYFLOAT] = torc_command_hincrbyfloat,
     [TORC_OP_HSCAN] = torc_command_hscan,
     [TORC_OP_HRANDFIELD] = torc_command_hrandfield,
+    [TORC_OP_HEXPIRE] = torc_command_hexpire,
+    [TORC_OP_HPEXPIRE] = torc_command_hexpire,
+    [TORC_OP_HEXPIREAT] = torc_command_hexpire,
+    [TORC_OP_HPEXPIREAT] = torc_command_hexpire,
+    [TORC_OP_HTTL] = torc_command_httl,
+    [TORC_OP_HPTTL] = torc_command_httl,
+    [TORC_OP_HEXPIRETIME] = torc_command_httl,
+    [TORC_OP_HPEXPIRETIME] = torc_command_httl,
+    [TORC_OP_HPERSIST] = torc_command_hpersist,
+    [TORC_OP_HGETEX] = torc_command_hgetex,
+    [TORC_OP_HSETEX] = torc_command_hsetex,
+    [TORC_OP_HGETDEL] = torc_command_hgetdel,
+    [TORC_OP_EXPIRE] = torc_command_expire,
+    [TORC_OP_PEXPIRE] = torc_command_expire,
+    [TORC_OP_EXPIREAT] = torc_command_expire,
+    [TORC_OP_PEXPIREAT] = torc_command_expire,
+    [TORC_OP_TTL] = torc_command_ttl,
+    [TORC_OP_PTTL] = torc_command_ttl,
+    [TORC_OP_EXPIRETIME] = torc_command_ttl,
+    [TORC_OP_PEXPIRETIME] = torc_command_ttl,
+    [TORC_OP_PERSIST] = torc_command_persist,
+    [TORC_OP_COPY] = torc_command_copy,
+    [TORC_OP_RENAME] = torc_command_rename,
+    [TORC_OP_RENAMENX] = torc_command_renamenx,
     [TORC_OP_DEL] = torc_command_del,
     [TORC_OP_EXISTS] = torc_command_exists,
     [TORC_OP_TYPE] = torc_command_type,
@@ -88,9 +112,9 @@ static bool is_number(char kind)
  * keys and notes them itself. */
 static bool uses_key(unsigned op)
 {
-    return op >= TORC_OP_HSET && op <= TORC_OP_HRANDFIELD;
+    return op >= TORC_OP_HSET && op <= TORC_OP_HGETDEL;
 }
-static_assert(TORC_OP_HSET == 10 && TORC_OP_HRANDFIELD == 25,
+static_assert(TORC_OP_HSET == 10 && TORC_OP_HGETDEL == 37,
               "the numbers of the commands on hashes are one range");
 
 static void fill_trait(unsigned op, const char *name, const char *shape, int arity)
@@ -465,6 +489,14 @@ void torc_call_run(struct torc_service *service, struct torc_call *call)
     }
     if (TORC_UNLIKELY(call->sink->fault != TORC_FAULT_NONE)) {
         count_fault(stats, call);
+    }
+}
+
+void torc_call_repeat(struct torc_service *service, struct torc_call *call)
+{
+    call->run(service, call);
+    if (TORC_UNLIKELY(call->sink->fault != TORC_FAULT_NONE)) {
+        count_fault(&service->stats, call);
     }
 }
 

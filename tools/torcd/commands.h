@@ -25,7 +25,7 @@ struct torc_caller {
 
 struct torc_call;
 
-/* Makes the reply of one call, exactly one. */
+/* Makes the reply of one call, exactly one; or none, and postpones it (tools/torcd/reply.h). */
 typedef void torc_command_function(struct torc_service *service, struct torc_call *call);
 
 struct torc_call {
@@ -62,14 +62,12 @@ void torc_call_refuse(struct torc_call *call, enum torc_fault fault);
  * the cache (service->fits_cache). */
 void torc_calls_prepare(const struct torc_service *service, struct torc_call *calls, unsigned n);
 
-/* Run one call: makes exactly one reply, counts and times it. */
+/* Run one call: makes exactly one reply, or postpones it; counts and times it. */
 void torc_call_run(struct torc_service *service, struct torc_call *call);
 
-/* The same without counting: to build the reply of a read again, in more room. */
-static inline void torc_call_repeat(struct torc_service *service, struct torc_call *call)
-{
-    call->run(service, call);
-}
+/* The same for a call that was counted: to build its reply in more room, or after it was postponed.
+ */
+void torc_call_repeat(struct torc_service *service, struct torc_call *call);
 
 /* True if running the call again has the effect of running it once: all but writes. */
 bool torc_call_is_repeatable(const struct torc_call *call);

@@ -71,12 +71,17 @@ static void set_back(_Atomic uint64_t *word)
 void torc_command_config_resetstat(struct torc_service *service, struct torc_call *call)
 {
     struct torc_stats *stats = &service->stats;
+    struct torc_expiry_facts expiry;
+    torc_keyspace_expiry_facts(service->keyspace, &expiry);
     /* Timers and random choices go on counting commands; the peak of memory is no event. */
     *stats = (struct torc_stats){
         .commands_total = stats->commands_total,
         .commands_before = stats->commands_total,
         .ops_per_sec = stats->ops_per_sec,
         .evicted_before = service->evictor.n_keys,
+        .expired_keys_before = expiry.expired_keys,
+        .expired_fields_before = expiry.expired_fields,
+        .expired_in_passing_before = expiry.expired_fields_in_passing,
         .used_peak = stats->used_peak,
     };
     set_back(&service->shared->connections_received);

@@ -148,6 +148,9 @@ static void give_value(void *arg, const struct torc_pair *pair)
 static void give_all(struct torc_service *service, struct torc_call *call, unsigned per_field,
                      enum torc_parts parts, void (*give)(void *arg, const struct torc_pair *pair))
 {
+    if (!torc_call_reap(service, call, &call->key)) {
+        return;
+    }
     int64_t n = torc_hash_len(service->keyspace, &call->key);
     if (n < 0) {
         torc_call_fail(call, n);
@@ -181,7 +184,9 @@ void torc_command_hvals(struct torc_service *service, struct torc_call *call)
 
 void torc_command_hlen(struct torc_service *service, struct torc_call *call)
 {
-    reply_count(call, torc_hash_len(service->keyspace, &call->key));
+    if (torc_call_reap(service, call, &call->key)) {
+        reply_count(call, torc_hash_len(service->keyspace, &call->key));
+    }
 }
 
 void torc_command_hexists(struct torc_service *service, struct torc_call *call)

@@ -35,6 +35,9 @@ void torc_command_memory_usage(struct torc_service *service, struct torc_call *c
             return;
         }
     }
+    if (!torc_call_reap(service, call, &call->key)) {
+        return;
+    }
     uint64_t bytes = torc_keyspace_usage(service->keyspace, &call->key);
     if (bytes == 0) {
         torc_sink_null(call->sink);

@@ -27,8 +27,8 @@ static bool write_field(struct torc_service *service, struct torc_call *call, co
                         size_t len)
 {
     struct torc_pair pair = {.field = call->request.strings[1], .value = torc_slice_of(text, len)};
-    int64_t created =
-        torc_hash_put_evicting(service->keyspace, &service->evictor, &call->key, &pair, 1);
+    int64_t created = torc_hash_put_expiring_evicting(service->keyspace, &service->evictor,
+                                                      &call->key, &pair, 1, TORC_EXPIRY_KEEP);
     if (created < 0) {
         torc_call_fail(call, created);
     }

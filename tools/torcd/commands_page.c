@@ -38,6 +38,37 @@ static const struct description hash_commands[] = {
     {TORC_OP_HINCRBYFLOAT, "key field increment",
      "Add a decimal number, in `long double`. String: the sum, with 17 digits behind the point at "
      "most and no exponent."},
+    {TORC_OP_HEXPIRE, "key seconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
+     "Let fields end in so many seconds. Array: for each field 1 set, 0 condition not met, 2 gone, "
+     "since the time is past, -2 no such field. The option may also stand behind the fields."},
+    {TORC_OP_HPEXPIRE, "key milliseconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
+     "As HEXPIRE, in milliseconds."},
+    {TORC_OP_HEXPIREAT, "key unix-seconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
+     "As HEXPIRE, at a time since 1970."},
+    {TORC_OP_HPEXPIREAT,
+     "key unix-milliseconds [NX | XX | GT | LT] FIELDS numfields field [field ...]",
+     "As HEXPIREAT, in milliseconds."},
+    {TORC_OP_HTTL, "key FIELDS numfields field [field ...]",
+     "Array: for each field the seconds it has left, rounded up; -1 no time, -2 no such field."},
+    {TORC_OP_HPTTL, "key FIELDS numfields field [field ...]", "As HTTL, in milliseconds."},
+    {TORC_OP_HEXPIRETIME, "key FIELDS numfields field [field ...]",
+     "As HTTL: the second since 1970 at which a field ends, rounded up."},
+    {TORC_OP_HPEXPIRETIME, "key FIELDS numfields field [field ...]",
+     "As HEXPIRETIME, in milliseconds."},
+    {TORC_OP_HPERSIST, "key FIELDS numfields field [field ...]",
+     "Take the times of fields away. Array: for each field 1 done, -1 it had none, -2 no such "
+     "field."},
+    {TORC_OP_HGETEX,
+     "key [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT unix-milliseconds | PERSIST] "
+     "FIELDS numfields field [field ...]",
+     "As HMGET, and the fields get this time, or lose theirs. With a past time they are removed."},
+    {TORC_OP_HSETEX,
+     "key [FNX | FXX] [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT unix-milliseconds | "
+     "KEEPTTL] FIELDS numfields field value [field value ...]",
+     "Set fields with this time; without one they lose theirs. Integer: 1 all are set, 0 none, "
+     "since one is there (FNX) or is not (FXX)."},
+    {TORC_OP_HGETDEL, "key FIELDS numfields field [field ...]",
+     "As HMGET, and the fields are removed. The key goes with its last field."},
     {TORC_OP_HRANDFIELD, "key [count [WITHVALUES]]",
      "Fields at random, each equally likely. Without a count a string or nil, else an array: "
      "`count` different fields at most, or with a negative count as many picks, which may repeat. "
@@ -57,6 +88,26 @@ static const struct description key_commands[] = {
     {TORC_OP_EXISTS, "key [key ...]", "Integer: how many exist; a key named twice counts twice."},
     {TORC_OP_TOUCH, "key [key ...]",
      "As EXISTS, and the keys count as used (`maxmemory-policy allkeys-lru`)."},
+    {TORC_OP_EXPIRE, "key seconds [NX | XX | GT | LT]",
+     "Let the key end in so many seconds; XX may stand with GT or LT. With a time that is past, or "
+     "negative, it is removed. Integer: 1 done, 0 no such key or condition not met."},
+    {TORC_OP_PEXPIRE, "key milliseconds [NX | XX | GT | LT]", "As EXPIRE, in milliseconds."},
+    {TORC_OP_EXPIREAT, "key unix-seconds [NX | XX | GT | LT]", "As EXPIRE, at a time since 1970."},
+    {TORC_OP_PEXPIREAT, "key unix-milliseconds [NX | XX | GT | LT]",
+     "As EXPIREAT, in milliseconds."},
+    {TORC_OP_TTL, "key",
+     "Integer: the seconds that the key has left, to the nearest; -1 no time, -2 no such key."},
+    {TORC_OP_PTTL, "key", "As TTL, in milliseconds."},
+    {TORC_OP_EXPIRETIME, "key",
+     "As TTL: the second since 1970 at which the key ends, to the nearest."},
+    {TORC_OP_PEXPIRETIME, "key", "As EXPIRETIME, in milliseconds."},
+    {TORC_OP_PERSIST, "key",
+     "Take the key's time away. Integer: 1 done, 0 it had none or is absent."},
+    {TORC_OP_COPY, "source destination [DB 0] [REPLACE]",
+     "Copy a key, with all times. Integer: 1 done, 0 no source, or the destination is there."},
+    {TORC_OP_RENAME, "key newkey",
+     "Call a key otherwise, with its times; what had that name is gone. `OK`; absent is an error."},
+    {TORC_OP_RENAMENX, "key newkey", "The same if there is no newkey. Integer: 1 done, 0 not."},
     {TORC_OP_TYPE, "key", "`hash`, `string` or `none`."},
     {TORC_OP_KEYS, "pattern",
      "Array: all keys that match. Looks at every key; nobody else is served meanwhile."},
@@ -75,7 +126,8 @@ static const struct description key_commands[] = {
      "one and of ALL in the background, in steps between commands. Integer: the bytes that this "
      "wins, or may win; nil if absent. A key called ALL is packed with all others."},
     {TORC_OP_OBJECT_ENCODING, "key",
-     "String: `listpack` for a compact hash, `hashtable` for a full one; nil if absent."},
+     "String: `listpack` for a compact hash, `listpackex` while fields of it have times, "
+     "`hashtable` for a full one; nil if absent."},
     {0, NULL, NULL},
 };
 

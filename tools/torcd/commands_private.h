@@ -6,6 +6,7 @@
 #ifndef TORC_TORCD_COMMANDS_PRIVATE_H
 #define TORC_TORCD_COMMANDS_PRIVATE_H
 
+#include "hash/expiry.h"
 #include "tools/torcd/commands.h"
 
 /* commands_hash.c */
@@ -25,6 +26,18 @@ torc_command_function torc_command_scan, torc_command_hscan, torc_command_keys;
 /* commands_key.c */
 torc_command_function torc_command_del, torc_command_exists, torc_command_touch, torc_command_type,
     torc_command_dbsize, torc_command_flushall, torc_command_object_encoding;
+
+/* commands_expire.c */
+torc_command_function torc_command_expire, torc_command_ttl, torc_command_persist;
+
+/* commands_field_expire.c */
+torc_command_function torc_command_hexpire, torc_command_httl, torc_command_hpersist;
+
+/* commands_field_values.c */
+torc_command_function torc_command_hgetex, torc_command_hsetex, torc_command_hgetdel;
+
+/* commands_copy.c */
+torc_command_function torc_command_copy, torc_command_rename, torc_command_renamenx;
 
 /* commands_memory.c */
 torc_command_function torc_command_memory_usage, torc_command_memory_stats,
@@ -71,6 +84,28 @@ void torc_call_fail(struct torc_call *call, int64_t error);
 
 /* May the reply have `n` items? False: that it may not was answered. */
 bool torc_call_may_have_items(struct torc_call *call, uint64_t n);
+
+/* Have what is past of `key` removed, before something is said about it or its whole hash. False:
+ * there is too much for one visit; the call is postponed, and the command returns. What becomes due
+ * meanwhile is less than a visit removes, so it ends. A load and a comparison if nothing is due. */
+bool torc_call_reap(struct torc_service *service, struct torc_call *call,
+                    const struct torc_key *key) TORC_MUST_USE;
+/* The same for all keys of a command whose strings, from the first on, are n keys, */
+bool torc_call_reap_keys(struct torc_service *service, struct torc_call *call,
+                         uint32_t n) TORC_MUST_USE;
+/* and for all keys there are. */
+bool torc_call_reap_all(struct torc_service *service, struct torc_call *call) TORC_MUST_USE;
+
+/* Key i of a command whose first strings are keys; call->key is the first one's. */
+static inline struct torc_key torc_call_key(const struct torc_service *service,
+                                            const struct torc_call *call, uint32_t i)
+{
+    return i == 0 ? call->key : torc_keyspace_key(service->keyspace, call->request.strings[i]);
+}
+
+/* Milliseconds since 1970, for a command that reckons with them: the keyspace's time, which is
+ * brought up to date first. */
+uint64_t torc_call_time(struct torc_service *service);
 
 /* "hash", "string" or "none". Static. */
 const char *torc_type_name(enum torc_type type);

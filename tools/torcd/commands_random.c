@@ -17,10 +17,9 @@
 #include "tools/torcd/commands_private.h"
 #include "tools/torcd/random.h"
 
-#define WALK_PART  4u         /* one part in so many is not small */
-#define DRAWN_MAX  (1u << 18) /* nor is more than this */
-#define SMALL_SET  64u        /* slots: on the stack */
-#define LOOK_EVERY 64u        /* picks between two looks whether the reply is above its limit */
+#define WALK_PART 4u         /* one part in so many is not small */
+#define DRAWN_MAX (1u << 18) /* nor is more than this */
+#define SMALL_SET 64u        /* slots: on the stack */
 /* Most picks with repetition: others wait while they are made, and no hash, however small, bounds
  * them. As many take less time than HGETALL of a hash of that many fields. */
 #define REPEATING_MAX ((uint64_t)1 << 20)
@@ -68,13 +67,23 @@ static enum torc_parts parts_of(const struct picks *picks)
     return picks->with_values ? TORC_PAIRS : TORC_FIELDS;
 }
 
-/* One field of a hash that has some; what was encoded is in `room`. */
-static void draw(struct picks *picks, struct torc_pair_room *room, struct torc_pair *out_pair)
+/* Show n random fields of a hash that has some; at most TORC_RANDOM_BATCH. */
+static void draw(struct picks *picks, unsigned n,
+                 void (*visit)(void *arg, const struct torc_pair *pair), void *arg)
 {
-    int rc = torc_hash_random(picks->service->keyspace, &picks->call->key,
-                              torc_random_next(&picks->random), parts_of(picks), room, out_pair);
+    uint64_t bits[TORC_RANDOM_BATCH];
+    for (unsigned i = 0; i < n; i++) {
+        bits[i] = torc_random_next(&picks->random);
+    }
+    int rc = torc_hash_random_many(picks->service->keyspace, &picks->call->key, bits, n,
+                                   parts_of(picks), visit, arg);
     assert(rc == 1);
     (void)rc;
+}
+
+static void give_drawn_pair(void *arg, const struct torc_pair *pair)
+{
+    give(arg, pair);
 }
 
 static void give_repeating(struct picks *picks, uint64_t n)
@@ -82,14 +91,10 @@ static void give_repeating(struct picks *picks, uint64_t n)
     if (!begin(picks, n, true)) {
         return;
     }
-    for (uint64_t i = 0; i < n; i++) {
-        struct torc_pair_room room;
-        struct torc_pair pair;
-        if (i % LOOK_EVERY == 0 && torc_sink_is_full(picks->call->sink)) {
-            break;
-        }
-        draw(picks, &room, &pair);
-        give(picks, &pair);
+    while (n != 0 && !torc_sink_is_full(picks->call->sink)) {
+        unsigned batch = (unsigned)torc_min_u64(n, TORC_RANDOM_BATCH);
+        draw(picks, batch, give_drawn_pair, picks);
+        n -= batch;
     }
 }
 
@@ -115,50 +120,65 @@ static void give_walked(struct picks *picks, uint64_t n, uint64_t n_fields)
     }
 }
 
-/* Add a hash to a set with free slots; false: it is in there. */
-static bool add(uint64_t *set, size_t slots, uint64_t hash)
+/* Fields that were drawn, by their hashes. */
+struct drawn {
+    struct picks *picks;
+    uint64_t *set; /* slots, a power of two, of which half are never taken; 0 is a free one */
+    size_t slots;
+    uint64_t seed;
+    uint64_t n_wanted;
+};
+
+/* False: it is in there. */
+static bool add(struct drawn *drawn, uint64_t hash)
 {
-    hash += hash == 0; /* 0 is a free slot */
-    for (size_t at = hash & (slots - 1);; at = (at + 1) & (slots - 1)) {
-        if (set[at] == hash) {
+    hash += hash == 0;
+    for (size_t at = hash & (drawn->slots - 1);; at = (at + 1) & (drawn->slots - 1)) {
+        if (drawn->set[at] == hash) {
             return false;
         }
-        if (set[at] == 0) {
-            set[at] = hash;
+        if (drawn->set[at] == 0) {
+            drawn->set[at] = hash;
             return true;
         }
+    }
+}
+
+static void give_if_new(void *arg, const struct torc_pair *pair)
+{
+    struct drawn *drawn = arg;
+    if (drawn->n_wanted != 0 && add(drawn, torc_hash_slice(drawn->seed, pair->field))) {
+        give(drawn->picks, pair);
+        drawn->n_wanted--;
     }
 }
 
 static void give_drawn(struct picks *picks, uint64_t n)
 {
     uint64_t small[SMALL_SET] = {0};
-    uint64_t *set = small;
-    size_t slots = SMALL_SET;
-    while (slots < 2 * n) {
-        slots *= 2;
+    struct drawn drawn = {.picks = picks,
+                          .set = small,
+                          .slots = SMALL_SET,
+                          .seed = torc_arena_seed(picks->service->arena),
+                          .n_wanted = n};
+    while (drawn.slots < 2 * n) {
+        drawn.slots *= 2;
     }
-    if (slots > SMALL_SET) {
-        set = calloc(slots, sizeof *set);
-        if (set == NULL) {
+    if (drawn.slots > SMALL_SET) {
+        drawn.set = calloc(drawn.slots, sizeof *drawn.set);
+        if (drawn.set == NULL) {
             torc_call_fail(picks->call, -ENOMEM);
             return;
         }
     }
     if (begin(picks, n, false)) {
-        uint64_t seed = torc_arena_seed(picks->service->arena);
-        for (uint64_t i = 0; i < n;) {
-            struct torc_pair_room room;
-            struct torc_pair pair;
-            draw(picks, &room, &pair);
-            if (add(set, slots, torc_hash_slice(seed, pair.field))) {
-                give(picks, &pair);
-                i++;
-            }
+        while (drawn.n_wanted != 0 && !torc_sink_is_full(picks->call->sink)) {
+            draw(picks, (unsigned)torc_min_u64(drawn.n_wanted, TORC_RANDOM_BATCH), give_if_new,
+                 &drawn);
         }
     }
-    if (set != small) {
-        free(set);
+    if (drawn.set != small) {
+        free(drawn.set);
     }
 }
 
@@ -212,6 +232,9 @@ static void give_one(struct torc_service *service, struct torc_call *call)
 
 void torc_command_hrandfield(struct torc_service *service, struct torc_call *call)
 {
+    if (!torc_call_reap(service, call, &call->key)) {
+        return;
+    }
     if (call->request.n_strings == 1) {
         give_one(service, call);
         return;
@@ -241,6 +264,9 @@ void torc_command_hrandfield(struct torc_service *service, struct torc_call *cal
 
 void torc_command_randomkey(struct torc_service *service, struct torc_call *call)
 {
+    if (!torc_call_reap_all(service, call)) {
+        return;
+    }
     struct torc_random random = torc_random_start(service);
     struct torc_slice key = torc_keyspace_random(service->keyspace, torc_random_next(&random));
     if (key.data == NULL) {

@@ -91,6 +91,9 @@ void torc_command_scan(struct torc_service *service, struct torc_call *call)
         torc_sink_fault(call->sink, fault);
         return;
     }
+    if (!torc_call_reap_all(service, call)) {
+        return;
+    }
     uint64_t cursor = request->numbers[0];
     uint64_t next = torc_keyspace_scan(service->keyspace, cursor, homes_of(&scan), see_key, &scan);
     torc_sink_cursor(call->sink, next, scan.n);
@@ -102,6 +105,9 @@ void torc_command_hscan(struct torc_service *service, struct torc_call *call)
 {
     struct scan scan = {.count = 10, .has_values = true};
     const struct torc_request *request = &call->request;
+    if (!torc_call_reap(service, call, &call->key)) {
+        return;
+    }
     int64_t len = torc_hash_len(service->keyspace, &call->key);
     if (len < 0) {
         torc_call_fail(call, len);
@@ -143,6 +149,9 @@ static void walk_keys(struct torc_service *service, struct scan *scan)
 void torc_command_keys(struct torc_service *service, struct torc_call *call)
 {
     struct scan scan = {.match = torc_slice_present(call->request.strings[0])};
+    if (!torc_call_reap_all(service, call)) {
+        return;
+    }
     walk_keys(service, &scan);
     if (torc_call_may_have_items(call, scan.n)) {
         torc_sink_array(call->sink, scan.n);

@@ -214,13 +214,38 @@ static inline size_t read_some(struct torc_connection *c, struct torc_service *s
 
 /* --- requests --- */
 
+/* If a whole inline line with quotes is at the front of the input: keep its bytes, since words are
+ * unescaped in place. False: no memory. */
+static bool keep_line(struct torc_connection *c, struct torc_batch *batch)
+{
+    const uint8_t *from = c->input + c->input_start;
+    const uint8_t *end = c->input + c->input_end;
+    while (from < end && (*from == '\r' || *from == '\n' || *from == ' ' || *from == '\t')) {
+        from++;
+    }
+    if (from == end || *from == '*') {
+        return true;
+    }
+    const uint8_t *newline = memchr(from, '\n', (size_t)(end - from));
+    size_t len = newline != NULL ? (size_t)(newline - from) : 0;
+    if (len == 0 || (memchr(from, '"', len) == NULL && memchr(from, '\'', len) == NULL)) {
+        return true;
+    }
+    batch->line_at = (size_t)(from - c->input);
+    return torc_batch_keep_line(batch, from, len);
+}
+
 /* The request at the front of the input, of a kind that torc_resp_parse_short() does not take: its
  * words are appended to the batch. */
 COLD static enum torc_resp_outcome collect_other(struct torc_connection *c,
-                                                 struct torc_slices *strings, uint32_t *out_n_words)
+                                                 struct torc_batch *batch, uint32_t *out_n_words)
 {
+    struct torc_slices *strings = &batch->strings;
     uint8_t *data = c->input + c->input_start;
     size_t consumed;
+    if (!keep_line(c, batch)) {
+        return TORC_RESP_NO_MEMORY;
+    }
     enum torc_resp_outcome outcome =
         torc_resp_parse(&c->parser, data, c->input_end - c->input_start, &consumed);
     if (outcome == TORC_RESP_REQUEST &&
@@ -251,7 +276,8 @@ static inline unsigned collect(struct torc_connection *c, struct torc_batch *bat
     const size_t end = c->input_end;
     const uint8_t *input = c->input;
     strings->n = 0;
-    while (n < max) {
+    batch->line_len = 0;
+    while (n < max && batch->line_len == 0) {
         if (at == end) {
             outcome = TORC_RESP_MORE;
             break;
@@ -263,7 +289,7 @@ static inline unsigned collect(struct torc_connection *c, struct torc_batch *bat
         at += consumed;
         if (TORC_UNLIKELY(n_words == 0)) {
             c->input_start = at;
-            outcome = collect_other(c, strings, &n_words);
+            outcome = collect_other(c, batch, &n_words);
             at = c->input_start;
             if (outcome != TORC_RESP_REQUEST) {
                 break;
@@ -279,10 +305,33 @@ static inline unsigned collect(struct torc_connection *c, struct torc_batch *bat
     return n;
 }
 
-/* Run what was collected. Stops early when the connection is to be closed, or when `enough` bytes
- * are pending: then the rest is left in the input. Returns true if nothing is left. */
-static bool execute(struct torc_connection *c, struct torc_service *service,
-                    struct torc_batch *batch, unsigned n, size_t enough)
+/* Run the call at the front of the input, which was postponed. */
+COLD static void run_again(struct torc_connection *c, struct torc_service *service,
+                           struct torc_call *call)
+{
+    c->is_counted = false;
+    torc_call_repeat(service, call);
+}
+
+/* Leave the input from `at` on for a later visit. */
+COLD static void leave_rest(struct torc_connection *c, const struct torc_batch *batch, size_t at)
+{
+    c->input_start = at;
+    if (batch->line_len != 0) {
+        memcpy(c->input + batch->line_at, batch->line, batch->line_len);
+    }
+    torc_resp_parser_rewind(&c->parser);
+    if (c->sink.sink.is_postponed) {
+        c->sink.sink.is_postponed = false;
+        c->is_counted = true;
+    }
+}
+
+/* Run what was collected, which begins at `start` of the input. Stops early when the connection is
+ * to be closed, at a call that is postponed, or when `enough` bytes are pending: then the rest is
+ * left in the input. Returns true if nothing is left. */
+static inline bool execute(struct torc_connection *c, struct torc_service *service,
+                           struct torc_batch *batch, unsigned n, size_t start, size_t enough)
 {
     struct torc_slice *words = batch->strings.items;
     for (unsigned i = 0; i < n; i++) {
@@ -295,7 +344,15 @@ static bool execute(struct torc_connection *c, struct torc_service *service,
     torc_calls_prepare(service, batch->calls, n);
     unsigned i = 0;
     while (i < n && !c->caller.wants_close && !c->output.failed) {
-        torc_call_run(service, &batch->calls[i++]);
+        if (TORC_UNLIKELY(c->is_counted)) {
+            run_again(c, service, &batch->calls[i]);
+        } else {
+            torc_call_run(service, &batch->calls[i]);
+        }
+        if (TORC_UNLIKELY(c->sink.sink.is_postponed)) {
+            break;
+        }
+        i++;
         if (TORC_UNLIKELY(torc_output_pending(&c->output) >= enough)) {
             break;
         }
@@ -306,8 +363,7 @@ static bool execute(struct torc_connection *c, struct torc_service *service,
     if (i == n || c->caller.wants_close || c->output.failed) {
         return true;
     }
-    c->input_start = batch->ends[i - 1];
-    torc_resp_parser_rewind(&c->parser);
+    leave_rest(c, batch, i != 0 ? batch->ends[i - 1] : start);
     return false;
 }
 
@@ -380,9 +436,10 @@ static inline void work(struct torc_connection *c, struct torc_service *service,
         }
         c->has_ahead = false;
         unsigned max = commands < TORC_BATCH_MAX ? commands : TORC_BATCH_MAX;
+        const size_t start = c->input_start;
         unsigned n = collect(c, batch, max, &outcome);
         if (n != 0) {
-            if (!execute(c, service, batch, n, enough)) {
+            if (!execute(c, service, batch, n, start, enough)) {
                 break;
             }
             commands -= n;

@@ -55,6 +55,7 @@ struct torc_connection {
     size_t pause_bytes; /* TORC_CONNECTION_PAUSE_BYTES, as this server's limits have it, */
     size_t ahead_bytes; /* and TORC_CONNECTION_AHEAD_BYTES */
     bool has_ahead;     /* input was read while requests waited, and not looked at since */
+    bool is_counted;    /* the request at the front was counted already, and postponed */
     bool has_ended;     /* its client sends no more; what it sent is still executed */
 
     enum torc_connection_phase phase;

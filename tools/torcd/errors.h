@@ -46,6 +46,27 @@ enum torc_fault {
     TORC_FAULT_CLIENT_INFO_VALUE,  /* 1: LIB-NAME or LIB-VER, as sent */
     TORC_FAULT_CLIENT_INFO_OPTION, /* 1: word */
     TORC_FAULT_MAX_CLIENTS,
+    TORC_FAULT_EXPIRE_TIME,     /* 1: command */
+    TORC_FAULT_EXPIRE_NEGATIVE, /* of fields; keys take a negative time as one that is past */
+    TORC_FAULT_EXPIRE_MISSING,
+    TORC_FAULT_EXPIRE_NX, /* EXPIRE and its like: the next three */
+    TORC_FAULT_EXPIRE_GT_LT,
+    TORC_FAULT_EXPIRE_OPTION, /* 1: word */
+    TORC_FAULT_CONDITIONS,    /* HEXPIRE: several */
+    TORC_FAULT_ONE_TIME,      /* HGETEX: two times, or one and PERSIST */
+    TORC_FAULT_ONE_TIME_KEEP, /* HSETEX: two times, or one and KEEPTTL */
+    TORC_FAULT_FXX_FNX,
+    TORC_FAULT_UNKNOWN_ARGUMENT, /* 1: word */
+    TORC_FAULT_FIELDS_TWICE,
+    TORC_FAULT_FIELDS_MISSING,
+    TORC_FAULT_FIELDS_SHORT,      /* fewer arguments than numfields says */
+    TORC_FAULT_NUMFIELDS,         /* HEXPIRE and its like */
+    TORC_FAULT_NUMFIELDS_INVALID, /* HGETEX, HSETEX */
+    TORC_FAULT_NUMFIELDS_RANGE,   /* HTTL, HPERSIST, HGETDEL: the next three */
+    TORC_FAULT_NUMFIELDS_MISMATCH,
+    TORC_FAULT_FIELDS_MISPLACED, /* the word is not where it must be */
+    TORC_FAULT_NO_SUCH_KEY,
+    TORC_FAULT_SAME_OBJECTS,
     TORC_FAULT_INTERNAL, /* a state that cannot be; nothing was changed */
     /* RESP framing: the connection is closed behind the text */
     TORC_FAULT_MULTIBULK_LENGTH,

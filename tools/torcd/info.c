@@ -142,6 +142,13 @@ static void write_faults(struct torc_text *text)
                   usage.ru_minflt + usage.ru_majflt, usage.ru_majflt);
 }
 
+/* How long what is removed next has been past: 0 when nothing is left to remove. */
+static uint64_t expiry_backlog_ms(const struct torc_service *service)
+{
+    uint64_t now = torc_keyspace_time(service->keyspace);
+    return now - torc_min_u64(now, torc_keyspace_next_due(service->keyspace));
+}
+
 static void write_stats(const struct torc_service *service, struct torc_text *text)
 {
     const struct torc_stats *stats = &service->stats;
@@ -157,8 +164,17 @@ static void write_stats(const struct torc_service *service, struct torc_text *te
                   "\r\nrejected_connections:%" PRIu64 "\r\n",
                   stats->net_input_bytes, stats->net_output_bytes,
                   load(&shared->connections_rejected));
-    torc_text_add(text, "expired_keys:0\r\nevicted_keys:%" PRIu64 "\r\nexpired_subkeys:0\r\n",
-                  service->evictor.n_keys - stats->evicted_before);
+    struct torc_expiry_facts expiry;
+    torc_keyspace_expiry_facts(service->keyspace, &expiry);
+    torc_text_add(text,
+                  "expired_keys:%" PRIu64 "\r\nevicted_keys:%" PRIu64 "\r\nexpired_subkeys:%" PRIu64
+                  "\r\nexpired_subkeys_active:%" PRIu64 "\r\n",
+                  expiry.expired_keys - stats->expired_keys_before,
+                  service->evictor.n_keys - stats->evicted_before,
+                  expiry.expired_fields + expiry.expired_fields_in_passing -
+                      stats->expired_fields_before - stats->expired_in_passing_before,
+                  expiry.expired_fields - stats->expired_fields_before);
+    torc_text_add(text, "expiry_backlog_ms:%" PRIu64 "\r\n", expiry_backlog_ms(service));
     torc_text_add(text,
                   "keyspace_hits:%" PRIu64 "\r\nkeyspace_misses:%" PRIu64
                   "\r\ntotal_error_replies:%" PRIu64 "\r\n",
@@ -247,7 +263,12 @@ static void write_keyspace(const struct torc_service *service, struct torc_text 
     uint64_t keys = torc_keyspace_count(service->keyspace);
     torc_text_add(text, "# Keyspace\r\n");
     if (keys != 0) {
-        torc_text_add(text, "db0:keys=%" PRIu64 ",expires=0,avg_ttl=0,subexpiry=0\r\n", keys);
+        struct torc_expiry_facts expiry;
+        torc_keyspace_expiry_facts(service->keyspace, &expiry);
+        torc_text_add(text,
+                      "db0:keys=%" PRIu64 ",expires=%" PRIu64 ",avg_ttl=%" PRIu64
+                      ",subexpiry=%" PRIu64 "\r\n",
+                      keys, expiry.n_keys, expiry.average_ttl_ms, expiry.n_hashes);
     }
 }
 

@@ -50,8 +50,8 @@ static void build_reply(struct torc_peer *peer, struct torc_service *service,
     if (TORC_LIKELY(!ring->writer.overflow)) {
         return;
     }
-    /* Reads have replies of that size, and writes that asked for room before they change anything:
-     * doing it again does it once. */
+    /* A call that is postponed made no reply. Reads have replies of that size, and writes that
+     * asked for room before they change anything: doing it again does it once. */
     assert(torc_call_is_repeatable(call) || ring->was_asked);
     size_t need = ring->writer.need;
     enum torc_fault fault = TORC_FAULT_NONE;
@@ -138,6 +138,6 @@ int torc_peer_serve(struct torc_peer *peer, struct torc_service *service, struct
     torc_session_wake(peer->session);
     torc_batch_trim(batch);
     service->stats.ring_requests += served;
-    service->stats.ring_stalls += rc == -EAGAIN;
+    service->stats.ring_stalls += rc == -EAGAIN && !batch->ring.sink.is_postponed;
     return rc == -EBADMSG ? rc : (int)served;
 }

@@ -11,11 +11,13 @@
 #endif
 
 #include "core/placement.h"
+#include "hash/expiry.h"
 
 #define SOCKETS_EVERY_NS    5000u    /* while rings are busy */
 #define SOCKETS_BUDGET_NS   20000u   /* of a turn then; one connection is always served */
 #define SOCKETS_PER_TURN    16u      /* connections visited in one turn */
 #define RING_BUSY_NS        100000u  /* rings are busy for so long after a request */
+#define CLOCK_EVERY_NS      100000u  /* the keyspace's time is as old as this at most */
 #define UPKEEP_EVERY_NS     1000000u /* timers */
 #define QUIET_COMMANDS      32u /* fewer in a second: a quiet time, memory may be made compact */
 #define REST_SECONDS        5u  /* of quiet: as compact as it gets */
@@ -35,6 +37,8 @@
 #define MAINTAIN_EVERY      16u   /* commands between two steps of maintenance */
 #define MAINTAIN_STEP       16u   /* units of such a step, and of a round while more is due */
 #define MAINTAIN_IDLE       128u  /* units of a step when nothing else is to do */
+#define REAP_STEP           64u   /* keys and fields looked at in a round, while more are due */
+#define REAP_IDLE           512u  /* when nothing else is to do */
 #define TRIM_BYTES          ((uint64_t)256 * 1024) /* given back in such a step: about 50 us */
 #define CACHE_BYTES         ((uint64_t)512 * 1024) /* so much stays in a CPU's own caches */
 #define TIDY_BYTES          ((uint64_t)2 * 1024 * 1024)
@@ -56,9 +60,9 @@ struct torc_poller {
     struct torc_output_block *waste; /* of connections that are gone */
 
     /* Times in clock ticks, but for those named otherwise. */
-    uint64_t sockets_every, sockets_budget, ring_busy, upkeep_every, spin_least;
+    uint64_t sockets_every, sockets_budget, ring_busy, clock_every, upkeep_every, spin_least;
     uint64_t spin; /* before sleeping, as of now: see adapt_spin() */
-    uint64_t sockets_due, ring_busy_until, upkeep_due, last_work;
+    uint64_t sockets_due, ring_busy_until, clock_due, upkeep_due, last_work;
     uint64_t now_ns;          /* CLOCK_MONOTONIC, as of the last upkeep */
     uint64_t second_ns;       /* when the current second began */
     uint64_t second_commands; /* commands up to then */
@@ -74,6 +78,7 @@ struct torc_poller {
     bool flags_are_set;     /* the sessions' sleeping flags */
     unsigned quiet_seconds; /* with next to no commands, up to now */
     bool has_maintenance;   /* the last step left some */
+    bool is_reaping;        /* there is more that is past */
     bool has_settling;      /* in a quiet time */
     bool has_one_cpu;       /* a client cannot run while we spin */
 };
@@ -518,6 +523,19 @@ static void upkeep(struct torc_poller *p)
     }
 }
 
+/* Give the keyspace its time, and remove what is past by it: a step now and one each round until
+ * nothing is left. What is removed leaves work for maintenance. */
+static void keep_time(struct torc_poller *p, bool is_idle)
+{
+    struct torc_keyspace *keyspace = p->service->keyspace;
+    torc_keyspace_set_time(keyspace, torc_clock_wall_ms());
+    p->is_reaping = false;
+    if (torc_keyspace_next_due(keyspace) <= torc_keyspace_time(keyspace)) {
+        p->is_reaping = !torc_keyspace_reap(keyspace, is_idle ? REAP_IDLE : REAP_STEP);
+        p->has_maintenance = true;
+    }
+}
+
 /* TORC.OPTIMIZE: settling, between commands too, until all is done or its share of work is. */
 static void optimize(struct torc_poller *p, unsigned budget)
 {
@@ -600,9 +618,13 @@ bool torc_poller_round(struct torc_poller *poller)
         free_waste(p, WASTE_PER_ROUND);
         did_work = true;
     }
-    if (now >= p->upkeep_due) {
-        upkeep(p);
-        p->upkeep_due = now + p->upkeep_every;
+    if (now >= p->clock_due) {
+        keep_time(p, !did_work);
+        p->clock_due = p->is_reaping ? 0 : now + p->clock_every;
+        if (now >= p->upkeep_due) {
+            upkeep(p);
+            p->upkeep_due = now + p->upkeep_every;
+        }
     }
     maintain(p, !did_work);
     if (did_work) {
@@ -623,9 +645,18 @@ static int sleep_timeout_ms(const struct torc_poller *p)
     return has_timers ? SLEEP_MAX_ALONE_MS / 10 : SLEEP_MAX_ALONE_MS;
 }
 
+/* `timeout_ms`, or less if something is due by then. */
+static int until_next_due_ms(const struct torc_poller *p, int timeout_ms)
+{
+    const struct torc_keyspace *keyspace = p->service->keyspace;
+    uint64_t due = torc_keyspace_next_due(keyspace);
+    uint64_t now = torc_keyspace_time(keyspace);
+    return due > now ? (int)torc_min_u64(due - now, (uint64_t)timeout_ms) : 0;
+}
+
 static void sleep_until_woken(struct torc_poller *p)
 {
-    if (p->has_maintenance || p->has_settling) {
+    if (p->is_reaping || p->has_maintenance || p->has_settling) {
         return;
     }
     if (!p->flags_are_set) {
@@ -639,7 +670,8 @@ static void sleep_until_woken(struct torc_poller *p)
         return;
     }
     p->service->stats.sleeps++;
-    (void)poll_events(p, sleep_timeout_ms(p));
+    (void)poll_events(p, until_next_due_ms(p, sleep_timeout_ms(p)));
+    p->clock_due = 0;
     p->upkeep_due = 0;
     if (p->ready_head != NULL) {
         p->sockets_due = 0;
@@ -717,6 +749,7 @@ int torc_poller_create(struct torc_service *service, struct torc_mailbox *contro
     p->sockets_every = torc_clock_ticks_of_ns(clock, SOCKETS_EVERY_NS);
     p->sockets_budget = torc_clock_ticks_of_ns(clock, SOCKETS_BUDGET_NS);
     p->ring_busy = torc_clock_ticks_of_ns(clock, RING_BUSY_NS);
+    p->clock_every = torc_clock_ticks_of_ns(clock, CLOCK_EVERY_NS);
     p->upkeep_every = torc_clock_ticks_of_ns(clock, UPKEEP_EVERY_NS);
     p->spin_least = torc_clock_ticks_of_ns(clock, (uint64_t)service->settings->poll_spin_us * 1000);
     p->spin = p->spin_least;

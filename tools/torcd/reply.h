@@ -7,7 +7,8 @@
  * announced number of items. Only RESP nests; a command asks `is_flat` before it does.
  * A reply that does not fit sets the maker's overflow mark: the command need not look. But three
  * things it asks before it works for nothing, or changes what it cannot take back: items_max,
- * torc_sink_is_full(), torc_sink_reserve().
+ * torc_sink_is_full(), torc_sink_reserve() and torc_sink_reserve_items().
+ * Or it makes none and says that it is to be run again: torc_sink_postpone().
  */
 #ifndef TORC_TORCD_REPLY_H
 #define TORC_TORCD_REPLY_H
@@ -34,13 +35,17 @@ struct torc_sink_ops {
     void (*row)(struct torc_sink *sink);
     void (*cursor)(struct torc_sink *sink, uint64_t cursor, uint32_t n);
     void (*item)(struct torc_sink *sink, struct torc_slice item);
+    void (*integer_item)(struct torc_sink *sink, int64_t value);
     bool (*is_full)(const struct torc_sink *sink);
     bool (*reserve)(struct torc_sink *sink, size_t len);
+    bool (*reserve_items)(struct torc_sink *sink, uint32_t n, size_t bytes);
+    void (*postpone)(struct torc_sink *sink);
 };
 
 struct torc_sink {
     const struct torc_sink_ops *ops;
     bool is_flat;          /* no arrays in arrays */
+    bool is_postponed;     /* torc_sink_postpone(); who reads it resets it */
     enum torc_fault fault; /* of the last error reply, for the counters; who reads it resets it */
     enum torc_fault too_many; /* the fault of more than items_max items */
     uint32_t items_max; /* more than these can never fit, however short they are: refuse before any
@@ -110,6 +115,11 @@ static inline void torc_sink_item(struct torc_sink *sink, struct torc_slice item
 {
     sink->ops->item(sink, item);
 }
+/* One item that is a number: in RESP an integer, in the ring's messages its decimal text. */
+static inline void torc_sink_integer_item(struct torc_sink *sink, int64_t value)
+{
+    sink->ops->integer_item(sink, value);
+}
 /* True once the reply that is being made can only be thrown away, because it is above a limit:
  * whoever makes many items looks now and then, and stops. */
 static inline bool torc_sink_is_full(const struct torc_sink *sink)
@@ -122,6 +132,24 @@ static inline bool torc_sink_reserve(struct torc_sink *sink, size_t len) TORC_MU
 static inline bool torc_sink_reserve(struct torc_sink *sink, size_t len)
 {
     return sink->ops->reserve(sink, len);
+}
+
+/* The same for an array of n items, at most items_max, of `bytes` bytes together; a number takes
+ * TORC_SINK_INTEGER_BYTES at most. */
+#define TORC_SINK_INTEGER_BYTES 20u
+static inline bool torc_sink_reserve_items(struct torc_sink *sink, uint32_t n,
+                                           size_t bytes) TORC_MUST_USE;
+static inline bool torc_sink_reserve_items(struct torc_sink *sink, uint32_t n, size_t bytes)
+{
+    return sink->ops->reserve_items(sink, n, bytes);
+}
+/* Instead of a reply, and before any change: the command has done a share of work that must come
+ * first, and is run again, as a whole, at the next visit to its client. Others are served in
+ * between; requests behind it wait. */
+static inline void torc_sink_postpone(struct torc_sink *sink)
+{
+    sink->is_postponed = true;
+    sink->ops->postpone(sink);
 }
 
 void torc_sink_fault(struct torc_sink *sink, enum torc_fault fault);
@@ -149,7 +177,8 @@ struct torc_ring_sink {
     struct torc_session *session; /* whose reply it is; NULL: there is always room */
     size_t limit;                 /* longest message */
     bool was_asked;               /* by torc_sink_reserve() */
-    int room; /* 0, or what torc_session_reply_room() said: there is no reply then */
+    int room; /* 0, or what torc_session_reply_room() said, or -EAGAIN for a reply that is
+                 postponed: there is none then */
 };
 
 /* Start a reply to (op, tag) in `cap` bytes at `data`, which are borrowed, for a session (may be
@@ -164,6 +193,7 @@ static inline void torc_ring_sink_begin(struct torc_ring_sink *ring, void *data,
                                         uint8_t op, uint32_t tag)
 {
     ring->was_asked = false;
+    ring->sink.is_postponed = false;
     ring->room = 0;
     torc_reply_begin(&ring->writer, data, cap, op, tag);
 }

@@ -5,8 +5,9 @@
  */
 #include "tools/torcd/reply.h"
 
-#define NUMBER_BYTES   24u /* type byte, sign, 20 digits, CR LF */
-#define ITEM_BYTES_MIN 6u  /* of an item: $0 CR LF CR LF */
+#define NUMBER_BYTES   24u                 /* type byte, sign, 20 digits, CR LF */
+#define ITEM_BYTES_MAX (NUMBER_BYTES + 2u) /* of an item but for its own bytes */
+#define ITEM_BYTES_MIN 6u                  /* of an item: $0 CR LF CR LF */
 
 static struct torc_resp_sink *resp_of(struct torc_sink *sink)
 {
@@ -264,6 +265,25 @@ static bool resp_reserve(struct torc_sink *sink, size_t len)
     return true;
 }
 
+/* In one piece, so that the items find it as it was left. */
+static bool resp_reserve_items(struct torc_sink *sink, uint32_t n, size_t bytes)
+{
+    struct torc_output *output = resp_of(sink)->output;
+    size_t room = NUMBER_BYTES + (size_t)n * ITEM_BYTES_MAX;
+    if (bytes > output->limit || room > output->limit - bytes ||
+        torc_output_pending(output) > output->limit - bytes - room) {
+        torc_sink_fault(sink, sink->too_many);
+        return false;
+    }
+    return torc_output_reserve(output, room + bytes) != NULL;
+}
+
+/* The connection sees is_postponed. */
+static void resp_postpone(struct torc_sink *sink)
+{
+    (void)sink;
+}
+
 static const struct torc_sink_ops resp_ops = {
     .ok = resp_ok,
     .error = resp_error,
@@ -279,8 +299,11 @@ static const struct torc_sink_ops resp_ops = {
     .row = resp_row,
     .cursor = resp_cursor,
     .item = resp_item,
+    .integer_item = resp_integer,
     .is_full = resp_is_full,
     .reserve = resp_reserve,
+    .reserve_items = resp_reserve_items,
+    .postpone = resp_postpone,
 };
 
 void torc_resp_sink_init(struct torc_resp_sink *resp, struct torc_output *output,

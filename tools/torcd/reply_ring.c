@@ -4,7 +4,11 @@
  */
 #include "tools/torcd/reply.h"
 
-#define ITEM_BYTES_MIN 4u /* of an item: its end */
+#include <inttypes.h>
+#include <stdio.h>
+
+#define ITEM_BYTES_MIN   4u /* of an item: its end */
+#define ARRAY_HEAD_BYTES (TORC_MESSAGE_HEAD_BYTES + 4u)
 
 static struct torc_ring_sink *ring_of(struct torc_sink *sink)
 {
@@ -85,10 +89,16 @@ static bool ring_is_full(const struct torc_sink *sink)
     return ring->writer.need > ring->limit;
 }
 
-static bool ring_reserve(struct torc_sink *sink, size_t len)
+static void ring_integer_item(struct torc_sink *sink, int64_t value)
 {
-    struct torc_ring_sink *ring = ring_of(sink);
-    size_t need = torc_reply_bytes_size(len);
+    char digits[TORC_SINK_INTEGER_BYTES + 1];
+    int len = snprintf(digits, sizeof digits, "%" PRId64, value);
+    torc_reply_item(writer_of(sink), torc_slice_of(digits, (size_t)len));
+}
+
+/* Room for a message of `need` bytes. */
+static bool reserve_message(struct torc_ring_sink *ring, size_t need)
+{
     ring->was_asked = true;
     if (need > ring->writer.cap) {
         ring->writer.overflow = true;
@@ -97,6 +107,26 @@ static bool ring_reserve(struct torc_sink *sink, size_t len)
     }
     ring->room = ring->session != NULL ? torc_session_reply_room(ring->session, need) : 0;
     return ring->room == 0;
+}
+
+static bool ring_reserve(struct torc_sink *sink, size_t len)
+{
+    return reserve_message(ring_of(sink), torc_reply_bytes_size(len));
+}
+
+static bool ring_reserve_items(struct torc_sink *sink, uint32_t n, size_t bytes)
+{
+    /* An end table cannot say more; with as much the writer gives up by itself. */
+    size_t need = bytes < TORC_MESSAGE_NULL_END
+                      ? ARRAY_HEAD_BYTES + (size_t)n * ITEM_BYTES_MIN + bytes
+                      : SIZE_MAX;
+    return reserve_message(ring_of(sink), need);
+}
+
+/* As if there were no room for the reply now. */
+static void ring_postpone(struct torc_sink *sink)
+{
+    ring_of(sink)->room = -EAGAIN;
 }
 
 static const struct torc_sink_ops ring_ops = {
@@ -114,8 +144,11 @@ static const struct torc_sink_ops ring_ops = {
     .row = ring_row,
     .cursor = ring_cursor,
     .item = ring_item,
+    .integer_item = ring_integer_item,
     .is_full = ring_is_full,
     .reserve = ring_reserve,
+    .reserve_items = ring_reserve_items,
+    .postpone = ring_postpone,
 };
 
 void torc_ring_sink_init(struct torc_ring_sink *ring, struct torc_session *session, size_t limit,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/placement.h"
+#include "hash/expiry.h"
 
 bool torc_slices_reserve(struct torc_slices *slices, size_t n)
 {
@@ -157,6 +158,7 @@ int torc_service_init(struct torc_service *service, const struct torc_settings *
                        "maxmemory is too small for an empty keyspace");
         goto out_fini;
     }
+    torc_keyspace_set_time(service->keyspace, torc_clock_wall_ms());
     service->startup_bytes = torc_arena_used(service->arena);
     return 0;
 

@@ -90,6 +90,9 @@ struct torc_stats {
     uint64_t doorbells_muted; /* for a second, because they rang for nothing all the time */
     uint64_t resp_dropped;    /* connections closed for a limit or a protocol error */
     uint64_t evicted_before;  /* CONFIG RESETSTAT: these are not shown */
+    uint64_t expired_keys_before;
+    uint64_t expired_fields_before;
+    uint64_t expired_in_passing_before;
     uint64_t used_peak;
     uint64_t sleeps;      /* times the poller slept */
     uint64_t ops_per_sec; /* over the last full second */

@@ -386,10 +386,10 @@ START_TEST(a_record_that_was_never_linked_is_released)
         put(i, 1);
         if (i == 10) {
             /* As left by an owner that died in the middle of a put: its block is formatted. */
-            uint64_t bytes = torc_record_key_head_bytes(5) + 40;
+            uint64_t bytes = torc_record_key_head_bytes(5, false) + 40;
             ck_assert_int_eq(torc_record_alloc(arena, shared, bytes, &ref), 0);
             torc_compact_init(torc_record_write_key(torc_arena_at(arena, ref), TORC_RECORD_COMPACT,
-                                                    torc_slice_str("stray")),
+                                                    TORC_EXPIRY_NONE, torc_slice_str("stray")),
                               40, false);
         }
     }

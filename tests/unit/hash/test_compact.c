@@ -342,18 +342,18 @@ START_TEST(names_with_the_bytes_of_others_are_others)
     struct torc_value found;
     HOLDS(torc_compact_put_hashed(block, torc_squeezed_hash, 0, 0, torc_slice_str("256"),
                                   torc_slice_str("1")) == 1);
-    HOLDS(!torc_compact_find(block, 0, alike, &found));
-    HOLDS(!torc_compact_find(block, 0, torc_slice_str("-257"), &found));
+    HOLDS(!torc_compact_find(block, 0, alike, 0, &found));
+    HOLDS(!torc_compact_find(block, 0, torc_slice_str("-257"), 0, &found));
     HOLDS(torc_compact_put_hashed(block, torc_squeezed_hash, 0, 0, alike, torc_slice_str("2")) ==
           1);
     HOLDS(torc_compact_put_hashed(block, torc_squeezed_hash, 0, 0, torc_slice_str("-257"),
                                   torc_slice_str("3")) == 1);
     HOLDS(torc_compact_check_hashed(block, 200, torc_squeezed_hash, 0, NULL) == 0);
-    HOLDS(torc_compact_find(block, 0, torc_slice_str("256"), &found));
+    HOLDS(torc_compact_find(block, 0, torc_slice_str("256"), 0, &found));
     HOLDS(torc_slice_equal(found.text, torc_slice_str("1")));
-    HOLDS(torc_compact_find(block, 0, alike, &found));
+    HOLDS(torc_compact_find(block, 0, alike, 0, &found));
     HOLDS(torc_slice_equal(found.text, torc_slice_str("2")));
-    HOLDS(torc_compact_find(block, 0, torc_slice_str("-257"), &found));
+    HOLDS(torc_compact_find(block, 0, torc_slice_str("-257"), 0, &found));
     HOLDS(torc_slice_equal(found.text, torc_slice_str("3")));
     free(block);
 
@@ -365,9 +365,9 @@ START_TEST(names_with_the_bytes_of_others_are_others)
     }
     HOLDS(torc_compact_put_hashed(block, torc_squeezed_hash, 0, 0, torc_slice_str("256"),
                                   torc_slice_str("1")) == 1);
-    HOLDS(!torc_compact_find(block, 0, alike, &found));
-    HOLDS(!torc_compact_find(block, 0, torc_slice_str("-257"), &found));
-    HOLDS(torc_compact_find(block, 0, torc_slice_str("256"), &found));
+    HOLDS(!torc_compact_find(block, 0, alike, 0, &found));
+    HOLDS(!torc_compact_find(block, 0, torc_slice_str("-257"), 0, &found));
+    HOLDS(torc_compact_find(block, 0, torc_slice_str("256"), 0, &found));
     free(block);
 }
 END_TEST
@@ -425,10 +425,10 @@ START_TEST(fields_with_one_fingerprint_are_all_found_and_a_missing_one_is_not)
     ck_assert_int_eq(torc_compact_check_hashed(block, 4000, torc_squeezed_hash, 0, &why), 0);
     struct torc_value found;
     for (size_t i = 0; i < 40; i++) {
-        ck_assert(torc_compact_find(block, 0, name_of(i, name), &found));
+        ck_assert(torc_compact_find(block, 0, name_of(i, name), 0, &found));
         ck_assert(torc_slice_equal(found.text, value_of(i, 0, value)));
     }
-    ck_assert(!torc_compact_find(block, 0, name_of(40, name), &found));
+    ck_assert(!torc_compact_find(block, 0, name_of(40, name), 0, &found));
     free(block);
 }
 END_TEST
@@ -455,7 +455,7 @@ START_TEST(hashes_that_do_not_spread_cost_time_only)
         struct torc_value found;
         struct torc_slice field = name_of(i, name);
         uint64_t hash = torc_squeezed_hash(mask, field.data, field.len);
-        HOLDS(torc_compact_find(block, hash, field, &found));
+        HOLDS(torc_compact_find(block, hash, field, 0, &found));
         HOLDS(torc_slice_equal(found.text, value_of(i, 0, value)));
         HOLDS(torc_compact_del(block, hash, field) == 1);
     }

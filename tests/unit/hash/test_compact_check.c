@@ -143,6 +143,43 @@ START_TEST(a_field_that_is_there_twice_is_refused)
 }
 END_TEST
 
+START_TEST(times_and_trailers_that_disagree_are_refused)
+{
+    static const struct {
+        size_t at;
+        uint8_t byte;
+        bool good;
+    } cases[] = {
+        {0, 0x10, false},                  /* no trailer */
+        {42, 0, false},                    /* no bound */
+        {40, 4, true},     {40, 6, false}, /* bound earlier, later than the time */
+        {46, 0, false},    {46, 2, false},    {47, 1, false}, /* number */
+        {15, 4, false},    {15, 6, true},                     /* time before, after the bound */
+        {19, 0xff, true},  {20, 0x40, false},                 /* later still, above the largest */
+        {21, 0x7f, false},                                    /* two times */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint8_t *block = block_create(48);
+        ck_assert_int_eq(put_expiring_text(block, "127", "127", 0x0102030405u), 1);
+        ck_assert_int_eq(put_text(block, "a", "10"), 1);
+        block[cases[i].at] = cases[i].byte;
+        if (cases[i].at == 42) {
+            memset(block + 40, 0, 6); /* a bound of nothing */
+        }
+        ck_assert_msg((verdict(block, 48) == 0) == cases[i].good, "case %zu", i);
+        free(block);
+    }
+    /* A trailer that no entry needs. */
+    uint8_t *block = block_create(48);
+    ck_assert_int_eq(put_text(block, "a", "10"), 1);
+    block[0] |= TORC_COMPACT_EXPIRES;
+    memset(block + 40, 0, 8);
+    block[40] = 1;
+    ck_assert_int_eq(verdict(block, 48), -EBADMSG);
+    free(block);
+}
+END_TEST
+
 /* Change each byte of a block with groups in many ways: the checker refuses, or every read works.
  */
 START_TEST(a_block_with_any_one_byte_changed_is_refused_or_safe)
@@ -161,7 +198,7 @@ START_TEST(a_block_with_any_one_byte_changed_is_refused_or_safe)
                 struct torc_pair_room room;
                 struct torc_value value;
                 while (torc_compact_next(block, &position, &room, &pair)) {
-                    HOLDS(torc_compact_find(block, hash_of(pair.field), pair.field, &value));
+                    HOLDS(torc_compact_find(block, hash_of(pair.field), pair.field, 0, &value));
                 }
             }
         }
@@ -183,6 +220,7 @@ int main(void)
     tcase_add_test(tcase, entries_that_are_not_written_the_one_way_are_refused);
     tcase_add_test(tcase, another_number_of_entries_than_the_count_is_refused);
     tcase_add_test(tcase, a_field_that_is_there_twice_is_refused);
+    tcase_add_test(tcase, times_and_trailers_that_disagree_are_refused);
     tcase_add_test(tcase, a_block_with_any_one_byte_changed_is_refused_or_safe);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

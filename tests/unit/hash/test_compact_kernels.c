@@ -65,7 +65,7 @@ static void check_lookups(const struct torc_compact_ops *ops, const uint8_t *blo
     }
     fields[2 * n] = torc_slice_str("");
     hashes[2 * n] = torc_squeezed_hash(mask, "", 0);
-    size_t n_found = ops->find_many(block, 2 * n + 1, hashes, fields, values);
+    size_t n_found = ops->find_many(block, 2 * n + 1, hashes, fields, 0, values);
     HOLDS(n_found == n);
     for (size_t i = 0; i < 2 * n + 1; i++) {
         const struct torc_part untouched = torc_part_raw(torc_slice_str("untouched"));
@@ -91,10 +91,10 @@ static void check_lookups(const struct torc_compact_ops *ops, const uint8_t *blo
     /* A few at a time: the groups are not summed up. */
     for (size_t i = 0; i < 2 * n + 1; i++) {
         struct torc_value one = {.text = torc_slice_of(NULL, 0)};
-        HOLDS(ops->find(block, hashes[i], fields[i], &one) == (values[i].text.data != NULL));
+        HOLDS(ops->find(block, hashes[i], fields[i], 0, &one) == (values[i].text.data != NULL));
         HOLDS((one.text.data == NULL) == (values[i].text.data == NULL));
         HOLDS(torc_slice_equal(one.text, values[i].text));
-        HOLDS(ops->find_many(block, 1, &hashes[i], &fields[i], &one) ==
+        HOLDS(ops->find_many(block, 1, &hashes[i], &fields[i], 0, &one) ==
               (values[i].text.data != NULL));
         HOLDS((one.text.data == NULL) == (values[i].text.data == NULL));
         HOLDS(torc_slice_equal(one.text, values[i].text));
@@ -166,6 +166,21 @@ static uint8_t *with_common_lens(const uint8_t *block, uint64_t mask)
     return common;
 }
 
+/* Give each field but every third a time. */
+static void set_some_times(uint8_t *block, uint64_t mask)
+{
+    const size_t n = torc_compact_count(block);
+    for (size_t i = 0; i < n; i++) {
+        struct torc_pair pair;
+        struct torc_pair_room room;
+        torc_compact_at(block, i, &room, &pair);
+        const struct torc_slice field = pair.field;
+        HOLDS(i % 3 == 2 ||
+              torc_compact_set_expiry(block, torc_squeezed_hash(mask, field.data, field.len), field,
+                                      1000 + i) == 0);
+    }
+}
+
 START_TEST(each_level_finds_what_is_there_at_each_count)
 {
     static uint8_t roomy[TORC_COMPACT_MAX_BYTES];
@@ -190,6 +205,15 @@ START_TEST(each_level_finds_what_is_there_at_each_count)
                 check_lookups(torc_compact_ops_at(levels[l]), block, masks[m]);
                 check_lookups(torc_compact_ops_at(levels[l]), roomy, masks[m]);
                 check_lookups(torc_compact_ops_at(levels[l]), common, masks[m]);
+            }
+            /* The same with times, in the block with common lengths: they are for the future. */
+            torc_compact_init(roomy, sizeof roomy, false);
+            HOLDS(torc_compact_copy(common, roomy, sizeof roomy) == 0);
+            set_some_times(roomy, masks[m]);
+            HOLDS(torc_compact_check_hashed(roomy, sizeof roomy, torc_squeezed_hash, masks[m],
+                                            NULL) == 0);
+            for (size_t l = 0; l < N_LEVELS; l++) {
+                check_lookups(torc_compact_ops_at(levels[l]), roomy, masks[m]);
             }
             free(common);
             free(block);

@@ -13,6 +13,8 @@
 #define NOT_LARGE (TORC_FULL_OWN_STREAM_BYTES / 115)
 #define LARGE     (TORC_FULL_OWN_STREAM_BYTES / 50)
 
+static const struct torc_full_put_options plain = {0};
+static const struct torc_full_put_options verbatim = {.verbatim = true};
 static struct torc_arena *arena;
 static uint64_t root;
 
@@ -47,19 +49,19 @@ static uint64_t hash_of(struct torc_slice field)
 static int64_t put(const char *field, struct torc_slice value)
 {
     struct torc_pair pair = {.field = torc_slice_str(field), .value = value};
-    return torc_full_put(arena, root, &pair, 1, false, NULL);
+    return torc_full_put(arena, root, &pair, 1, &plain);
 }
 
 static bool get(const char *field, struct torc_value *out_value)
 {
     struct torc_slice name = torc_slice_str(field);
-    return torc_full_find(arena, root, hash_of(name), name, out_value);
+    return torc_full_find(arena, root, hash_of(name), name, 0, out_value);
 }
 
 static int del(const char *field)
 {
     struct torc_slice name = torc_slice_str(field);
-    return torc_full_del(arena, root, hash_of(name), name);
+    return torc_full_del(arena, root, hash_of(name), name, 0);
 }
 
 static void expect(const char *field, const char *value)
@@ -114,8 +116,8 @@ START_TEST(fields_and_values_of_any_length_come_back)
         for (size_t k = 0; k < n; ++k) {
             struct torc_pair pair = {torc_slice_of(field, lens[i]), torc_slice_of(value, lens[k])};
             struct torc_value found;
-            ck_assert_int_eq(torc_full_put(arena, root, &pair, 1, false, NULL), k == 0);
-            ck_assert(torc_full_find(arena, root, hash_of(pair.field), pair.field, &found));
+            ck_assert_int_eq(torc_full_put(arena, root, &pair, 1, &plain), k == 0);
+            ck_assert(torc_full_find(arena, root, hash_of(pair.field), pair.field, 0, &found));
             ck_assert(torc_slice_equal(found.text, pair.value));
             ck_assert_ptr_nonnull(found.text.data);
         }
@@ -144,7 +146,7 @@ END_TEST
 
 START_TEST(a_value_of_another_length_makes_the_old_record_dead)
 {
-    uint64_t bytes = torc_record_field_bytes(true, 1, 3);
+    uint64_t bytes = torc_record_field_bytes(true, false, 1, 3);
     ck_assert_int_eq(put("f", torc_slice_str("one")), 1);
     ck_assert_int_eq(put("g", torc_slice_str("other")), 1);
     ck_assert_int_eq(put("f", torc_slice_str("three")), 0);
@@ -190,7 +192,7 @@ START_TEST(values_are_kept_in_their_form_and_read_as_text)
         ck_assert_uint_eq(value.bytes.len, rows[i].bytes);
         expect("1000", rows[i].text);
         ck_assert_uint_eq(torc_full_at(arena, root)->record_bytes,
-                          torc_record_field_bytes(true, 4, rows[i].bytes));
+                          torc_record_field_bytes(true, false, 4, rows[i].bytes));
         check();
     }
 }
@@ -218,8 +220,8 @@ START_TEST(verbatim_values_live_beside_those_that_are_encoded)
         {torc_slice_str("a"), torc_slice_str("1234567890")},
         {torc_slice_str("b"), torc_slice_str("1234567890")},
     };
-    ck_assert_int_eq(torc_full_put(arena, root, &pairs[0], 1, false, NULL), 1);
-    ck_assert_int_eq(torc_full_put(arena, root, &pairs[1], 1, true, NULL), 1);
+    ck_assert_int_eq(torc_full_put(arena, root, &pairs[0], 1, &plain), 1);
+    ck_assert_int_eq(torc_full_put(arena, root, &pairs[1], 1, &verbatim), 1);
     (void)torc_record_field(record_of("a"), &stored);
     ck_assert_uint_eq(stored.form, TORC_FORM_NATURAL + 3);
     (void)torc_record_field(record_of("b"), &stored);
@@ -228,8 +230,8 @@ START_TEST(verbatim_values_live_beside_those_that_are_encoded)
     expect("b", "1234567890");
     check();
     /* And each the other way round. */
-    ck_assert_int_eq(torc_full_put(arena, root, &pairs[0], 1, true, NULL), 0);
-    ck_assert_int_eq(torc_full_put(arena, root, &pairs[1], 1, false, NULL), 0);
+    ck_assert_int_eq(torc_full_put(arena, root, &pairs[0], 1, &verbatim), 0);
+    ck_assert_int_eq(torc_full_put(arena, root, &pairs[1], 1, &plain), 0);
     (void)torc_record_field(record_of("a"), &stored);
     ck_assert_uint_eq(stored.form, TORC_FORM_RAW);
     (void)torc_record_field(record_of("b"), &stored);
@@ -270,12 +272,12 @@ START_TEST(of_pairs_with_one_field_the_last_wins_and_counts_once)
         {torc_slice_str("a"), torc_slice_str("333")}, {torc_slice_str("c"), torc_slice_str("4")},
         {torc_slice_str("a"), torc_slice_str("5")},
     };
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, 5, false, NULL), 3);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, 5, &plain), 3);
     expect("a", "5");
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, 4, false, NULL), 0);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, 4, &plain), 0);
     expect("a", "333");
     /* In place is what the first of these would do, and what the last one must not. */
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, 5, false, NULL), 0);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, 5, &plain), 0);
     expect("a", "5");
     expect("b", "2");
     check();
@@ -300,7 +302,7 @@ START_TEST(a_set_of_many_pairs_is_all_or_nothing)
     int64_t created;
     do {
         torc_arena_fail_after(arena, ++n);
-        created = torc_full_put(arena, root, pairs, N, false, NULL);
+        created = torc_full_put(arena, root, pairs, N, &plain);
         torc_arena_fail_after(arena, 0);
         check();
         if (created < 0) {
@@ -363,7 +365,7 @@ START_TEST(one_set_of_many_bytes_uses_own_segments_at_once)
         numbers[i] = i;
         pairs[i] = (struct torc_pair){torc_slice_of(&numbers[i], 4), torc_slice_of(value, 1000)};
     }
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, N, false, NULL), N);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, N, &plain), N);
     const struct torc_full *full = torc_full_at(arena, root);
     ck_assert_uint_gt(full->stream.live, full->record_bytes / 2);
     check();
@@ -381,7 +383,7 @@ START_TEST(a_failed_set_leaves_no_segments_behind)
             (struct torc_pair){torc_slice_of(value + i, (size_t)i), torc_slice_of(value, 60000)};
     }
     torc_arena_fail_after(arena, N);
-    ck_assert_int_eq(torc_full_put(arena, root, pairs, N, false, NULL), -ENOSPC);
+    ck_assert_int_eq(torc_full_put(arena, root, pairs, N, &plain), -ENOSPC);
     torc_arena_fail_after(arena, 0);
     ck_assert_uint_eq(torc_full_at(arena, root)->stream.open, 0);
     ck_assert_uint_eq(torc_arena_used_by(arena, TORC_USE_INDEX), 0);
@@ -413,8 +415,10 @@ static void count_pair(void *arg, const struct torc_pair *pair)
 START_TEST(a_scan_in_one_go_sees_each_pair_once)
 {
     unsigned seen = 0;
+    struct torc_pair_room room;
     fill(777, 20);
-    ck_assert_uint_eq(torc_full_scan(arena, root, 0, UINT64_MAX, NULL, count_pair, &seen), 0);
+    ck_assert_uint_eq(torc_full_scan(arena, root, 0, UINT64_MAX, NULL, &room, count_pair, &seen),
+                      0);
     ck_assert_uint_eq(seen, 777);
 }
 END_TEST

@@ -215,9 +215,10 @@ START_TEST(a_key_that_holds_no_hash_is_left_alone)
     uint64_t cursor;
     /* No command makes a string yet. */
     ck_assert_int_eq(torc_record_alloc(arena, torc_stream_shared(arena),
-                                       torc_record_key_head_bytes(1) + 1 + 5, &ref),
+                                       torc_record_key_head_bytes(1, false) + 1 + 5, &ref),
                      0);
-    uint8_t *p = torc_record_write_key(torc_arena_at(arena, ref), TORC_RECORD_STRING, key.name);
+    uint8_t *p = torc_record_write_key(torc_arena_at(arena, ref), TORC_RECORD_STRING,
+                                       TORC_EXPIRY_NONE, key.name);
     p += torc_record_len_put(p, 5);
     memset(p, 's', 5);
     ck_assert_int_eq(torc_keyspace_insert(ks, &key, ref), 0);
@@ -234,6 +235,7 @@ START_TEST(a_key_that_holds_no_hash_is_left_alone)
     ck_assert_int_eq(torc_hash_each(ks, &key, TORC_PAIRS, NULL, NULL), -EINVAL);
     ck_assert_int_eq(torc_hash_scan(ks, &key, 0, 1, TORC_PAIRS, NULL, NULL, &cursor), -EINVAL);
     ck_assert_int_eq(torc_hash_random(ks, &key, 0, TORC_PAIRS, &room, &pair), -EINVAL);
+    ck_assert_int_eq(torc_hash_random_many(ks, &key, &cursor, 1, TORC_PAIRS, NULL, NULL), -EINVAL);
     check();
     ck_assert(torc_keyspace_del(ks, &key));
     check();
@@ -608,6 +610,60 @@ START_TEST(every_key_is_drawn_at_random)
 }
 END_TEST
 
+struct shown {
+    char texts[TORC_RANDOM_BATCH][64];
+    unsigned n;
+};
+
+static void note_shown(void *arg, const struct torc_pair *pair)
+{
+    struct shown *shown = arg;
+    ck_assert_uint_lt(shown->n, TORC_RANDOM_BATCH);
+    ck_assert_uint_lt(pair->field.len + pair->value.len, 63);
+    char *text = shown->texts[shown->n++];
+    memset(text, 0, sizeof shown->texts[0]);
+    memcpy(text, pair->field.data, pair->field.len);
+    text[pair->field.len] = '=';
+    memcpy(text + pair->field.len + 1, pair->value.data, pair->value.len);
+}
+
+START_TEST(many_random_fields_are_those_of_single_choices)
+{
+    enum { N = 500 };
+    struct torc_key key = key_of("h");
+    uint64_t bits[TORC_RANDOM_BATCH];
+    for (unsigned form = 0; form < 2; form++) {
+        limits.compact_max_entries = form == 0 ? 65535 : 0;
+        ck_assert_int_eq(torc_hash_random_many(ks, &key, bits, 1, TORC_PAIRS, NULL, NULL), 0);
+        for (unsigned i = 0; i < N; i++) {
+            char field[16];
+            char value[16];
+            (void)snprintf(field, sizeof field, "f%u", i);
+            (void)snprintf(value, sizeof value, "value-%u", i * i);
+            ck_assert_int_eq(put_str("h", field, value), 1);
+        }
+        for (unsigned n = 1; n <= TORC_RANDOM_BATCH; n++) {
+            struct shown many = {.n = 0};
+            for (unsigned i = 0; i < n; i++) {
+                bits[i] = (n * TORC_RANDOM_BATCH + i) * 0x9e3779b97f4a7c15ull;
+            }
+            ck_assert_int_eq(
+                torc_hash_random_many(ks, &key, bits, n, TORC_PAIRS, note_shown, &many), 1);
+            ck_assert_uint_eq(many.n, n);
+            for (unsigned i = 0; i < n; i++) {
+                struct shown one = {.n = 0};
+                struct torc_pair_room room;
+                struct torc_pair pair;
+                ck_assert_int_eq(torc_hash_random(ks, &key, bits[i], TORC_PAIRS, &room, &pair), 1);
+                note_shown(&one, &pair);
+                ck_assert_str_eq(one.texts[0], many.texts[i]);
+            }
+        }
+        ck_assert(torc_keyspace_del(ks, &key));
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("keyspace");
@@ -639,5 +695,6 @@ int main(void)
     tcase_add_test(tcase, a_large_hash_is_unlinked_at_once_and_freed_in_steps);
     tcase_add_test(tcase, a_scan_sees_every_key_that_stays);
     tcase_add_test(tcase, every_key_is_drawn_at_random);
+    tcase_add_test(tcase, many_random_fields_are_those_of_single_choices);
     return run_suite(suite);
 }

@@ -199,13 +199,13 @@ START_TEST(a_record_of_a_compressed_value_is_measured_and_parsed)
         }
         struct torc_part part = compressed(len);
         ck_assert_ptr_nonnull(part.bytes.data);
-        uint64_t bytes = torc_record_field_bytes(owner != 0, field.len, part.bytes.len) +
+        uint64_t bytes = torc_record_field_bytes(owner != 0, false, field.len, part.bytes.len) +
                          torc_record_compressed_extra(&part);
         uint8_t *record = malloc(bytes);
         struct torc_part stored;
         struct torc_record_view view;
         ck_assert_ptr_nonnull(record);
-        torc_record_write_field(record, owner, field, &part);
+        torc_record_write_field(record, owner, TORC_EXPIRY_NONE, field, &part);
         ck_assert_uint_eq(torc_record_bytes(record), bytes);
         ck_assert(torc_slice_equal(torc_record_name(record), field));
         ck_assert(torc_slice_equal(torc_record_field(record, &stored), field));

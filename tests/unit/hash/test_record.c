@@ -53,21 +53,26 @@ static void write_text(uint8_t *record, uint64_t owner, struct torc_slice field,
 {
     uint8_t room[TORC_CODEC_ENCODED_MAX];
     struct torc_part part = torc_codec_encode(value, room);
-    torc_record_write_field(record, owner, field, &part);
+    torc_record_write_field(record, owner, TORC_EXPIRY_NONE, field, &part);
 }
 
-static void check_field(uint32_t field_len, uint32_t value_len, uint64_t owner)
+static void check_field(uint32_t field_len, uint32_t value_len, uint64_t owner, uint64_t when)
 {
     struct torc_slice field = filled(names, field_len, 'f');
     struct torc_slice value = filled(values, value_len, 'v');
-    uint64_t bytes = torc_record_field_bytes(owner != 0, field_len, value_len);
+    uint64_t bytes = torc_record_field_bytes(owner != 0, when != 0, field_len, value_len);
+    uint64_t found_when;
     uint8_t *record = malloc(bytes);
     struct torc_record_view view;
     struct torc_part part = torc_part_raw(value);
     struct torc_part stored;
     ck_assert_ptr_nonnull(record);
-    torc_record_write_field(record, owner, field, &part);
+    torc_record_write_field(record, owner, when, field, &part);
     ck_assert_uint_eq(torc_record_bytes(record), bytes);
+    ck_assert(torc_record_expires(record) == (when != 0));
+    ck_assert_uint_eq(torc_record_field_expiry(record), when);
+    (void)torc_record_field_until(record, &stored, &found_when);
+    ck_assert_uint_eq(found_when, when);
     ck_assert(torc_slice_equal(torc_record_name(record), field));
     ck_assert(torc_slice_equal(torc_record_field(record, &stored), field));
     ck_assert(torc_slice_equal(stored.bytes, value));
@@ -75,6 +80,7 @@ static void check_field(uint32_t field_len, uint32_t value_len, uint64_t owner)
     ck_assert_int_eq(torc_record_parse(record, bytes, &view), 0);
     ck_assert_uint_eq(view.bytes, bytes);
     ck_assert_uint_eq(view.owner, owner);
+    ck_assert_uint_eq(view.expiry, when);
     ck_assert(torc_slice_equal(view.name, field));
     ck_assert(torc_slice_equal(view.payload, value));
     ck_assert_uint_eq(view.form, TORC_FORM_RAW);
@@ -86,8 +92,10 @@ START_TEST(a_field_record_holds_any_lengths)
 {
     for (size_t i = 0; i < N_LENGTHS; ++i) {
         for (size_t k = 0; k < N_LENGTHS; ++k) {
-            check_field(lengths[i], lengths[k], 0);
-            check_field(lengths[i], lengths[k], 0xfe12345600ull);
+            check_field(lengths[i], lengths[k], 0, TORC_EXPIRY_NONE);
+            check_field(lengths[i], lengths[k], 0, TORC_EXPIRY_MAX);
+            check_field(lengths[i], lengths[k], 0xfe12345600ull, TORC_EXPIRY_NONE);
+            check_field(lengths[i], lengths[k], 0xfe12345600ull, 1);
         }
     }
 }
@@ -104,11 +112,20 @@ START_TEST(the_bytes_of_records_are_as_documented)
     static const uint8_t full[] = {0x02, 3, 'k', 'e', 'y', 0x00, 0x01, 0, 0, 0};
     static const uint8_t hole[] = {0x86, 7, 0, 0, 0};
     static const uint8_t longer[] = {0x04, 32, 1, 'n', 'n'};
+    static const uint8_t timed[] = {0x0c, 0x00, 0x68, 0xe5, 0xcf, 0x8b, 0x01, 1, 2, 'f', 'v', 'w'};
+    static const uint8_t owned_timed[] = {0x0d, 0x00, 0x03, 0x02, 0x01, 0x00, 0x00, 0x68,
+                                          0xe5, 0xcf, 0x8b, 0x01, 1,    0,    'f'};
     uint8_t record[40];
     write_text(record, 0, torc_slice_str("f"), torc_slice_str("vw"));
     ck_assert_mem_eq(record, field, sizeof(field));
     write_text(record, 0x01020300, torc_slice_str("f"), torc_slice_str(""));
     ck_assert_mem_eq(record, owned, sizeof(owned));
+    const struct torc_part vw = torc_part_raw(torc_slice_str("vw"));
+    const struct torc_part nothing = torc_part_raw(torc_slice_str(""));
+    torc_record_write_field(record, 0, 1700000000000, torc_slice_str("f"), &vw);
+    ck_assert_mem_eq(record, timed, sizeof(timed));
+    torc_record_write_field(record, 0x01020300, 1700000000000, torc_slice_str("f"), &nothing);
+    ck_assert_mem_eq(record, owned_timed, sizeof(owned_timed));
     /* 31 bytes are the most that the tag takes. */
     write_text(record, 0, filled(names, 31, 'n'), torc_slice_str("v"));
     ck_assert_uint_eq(record[0], 0x3f);
@@ -125,7 +142,9 @@ START_TEST(the_bytes_of_records_are_as_documented)
                torc_slice_str("123e4567-e89b-12d3-a456-426614174000"));
     ck_assert_mem_eq(record, uuid, sizeof(uuid));
     ck_assert_uint_eq(torc_record_bytes(record), sizeof(uuid));
-    torc_store_u40(torc_record_write_key(record, TORC_RECORD_FULL, torc_slice_str("key")), 0x100);
+    torc_store_u40(
+        torc_record_write_key(record, TORC_RECORD_FULL, TORC_EXPIRY_NONE, torc_slice_str("key")),
+        0x100);
     ck_assert_mem_eq(record, full, sizeof(full));
     ck_assert_uint_eq(torc_record_root(record), 0x100);
     ck_assert_uint_eq(torc_record_bytes(record), sizeof(full));
@@ -150,10 +169,11 @@ START_TEST(an_encoded_value_is_stored_and_parsed_as_it_is)
             struct torc_record_view view;
             struct torc_part stored;
             struct torc_part part = torc_codec_encode(torc_slice_str(texts[i]), room);
-            uint64_t bytes = torc_record_field_bytes(owner != 0, 5, part.bytes.len);
+            uint64_t bytes = torc_record_field_bytes(owner != 0, false, 5, part.bytes.len);
             uint8_t *record = malloc(bytes);
             ck_assert_ptr_nonnull(record);
-            torc_record_write_field(record, owner, torc_slice_str("field"), &part);
+            torc_record_write_field(record, owner, TORC_EXPIRY_NONE, torc_slice_str("field"),
+                                    &part);
             ck_assert_uint_eq(torc_record_bytes(record), bytes);
             ck_assert(torc_slice_equal(torc_record_name(record), torc_slice_str("field")));
             ck_assert(
@@ -205,17 +225,46 @@ START_TEST(a_value_is_rewritten_by_any_that_takes_as_many_bytes)
 }
 END_TEST
 
+START_TEST(a_time_is_changed_in_place)
+{
+    uint8_t record[64];
+    struct torc_part stored;
+    struct torc_record_view view;
+    const struct torc_part value = torc_part_raw(torc_slice_str("value"));
+    for (uint64_t owner = 0; owner < 2; ++owner) {
+        torc_record_write_field(record, owner, 77, torc_slice_str("field"), &value);
+        uint64_t bytes = torc_record_bytes(record);
+        for (uint64_t when = 1; when <= TORC_EXPIRY_MAX; when = when * 3 + 1) {
+            torc_record_set_expiry(record, when);
+            ck_assert_uint_eq(torc_record_field_expiry(record), when);
+            ck_assert(
+                torc_slice_equal(torc_record_field(record, &stored), torc_slice_str("field")));
+            ck_assert(torc_slice_equal(stored.bytes, value.bytes));
+            ck_assert_int_eq(torc_record_parse(record, bytes, &view), 0);
+            ck_assert_uint_eq(view.expiry, when);
+        }
+        const struct torc_part other = torc_part_raw(torc_slice_str("other"));
+        uint64_t when = torc_record_field_expiry(record);
+        torc_record_rewrite_value(record, &other);
+        ck_assert_uint_eq(torc_record_field_expiry(record), when);
+        (void)torc_record_field(record, &stored);
+        ck_assert(torc_slice_equal(stored.bytes, other.bytes));
+    }
+}
+END_TEST
+
 START_TEST(a_key_record_knows_its_payload)
 {
     uint8_t record[600];
     struct torc_record_view view;
     for (uint32_t key_len = 0; key_len < 400; key_len += 57) {
         struct torc_slice key = filled(names, key_len, 'k');
-        uint8_t *block = torc_record_write_key(record, TORC_RECORD_COMPACT, key);
-        ck_assert_uint_eq((size_t)(block - record), torc_record_key_head_bytes(key_len));
+        uint8_t *block = torc_record_write_key(record, TORC_RECORD_COMPACT, TORC_EXPIRY_NONE, key);
+        ck_assert_uint_eq((size_t)(block - record), torc_record_key_head_bytes(key_len, false));
         torc_compact_init(block, 100, false);
         ck_assert_ptr_eq(torc_record_payload(record), block);
-        ck_assert_uint_eq(torc_record_bytes(record), torc_record_key_head_bytes(key_len) + 100);
+        ck_assert_uint_eq(torc_record_bytes(record),
+                          torc_record_key_head_bytes(key_len, false) + 100);
         ck_assert_int_eq(torc_record_parse(record, sizeof(record), &view), 0);
         ck_assert_uint_eq(view.bytes, torc_record_bytes(record));
         ck_assert(torc_slice_equal(view.name, key));
@@ -230,7 +279,8 @@ START_TEST(a_string_record_is_measured_and_parsed)
 {
     uint8_t record[300];
     struct torc_record_view view;
-    uint8_t *p = torc_record_write_key(record, TORC_RECORD_STRING, torc_slice_str("s"));
+    uint8_t *p =
+        torc_record_write_key(record, TORC_RECORD_STRING, TORC_EXPIRY_NONE, torc_slice_str("s"));
     p += torc_record_len_put(p, 200);
     memset(p, 'x', 200);
     ck_assert_uint_eq(torc_record_bytes(record), 3 + 2 + 200);
@@ -284,9 +334,15 @@ START_TEST(a_record_that_is_cut_off_is_refused)
     check_cuts(record, torc_record_bytes(record));
     write_text(record, 77, wide, torc_slice_str(""));
     check_cuts(record, torc_record_bytes(record));
-    torc_store_u40(torc_record_write_key(record, TORC_RECORD_FULL, wide), 1);
+    const struct torc_part part = torc_part_raw(torc_slice_str("value"));
+    for (uint64_t owner = 0; owner < 2; ++owner) {
+        torc_record_write_field(record, owner, 123456, torc_slice_str("field"), &part);
+        check_cuts(record, torc_record_bytes(record));
+    }
+    torc_store_u40(torc_record_write_key(record, TORC_RECORD_FULL, TORC_EXPIRY_NONE, wide), 1);
     check_cuts(record, torc_record_bytes(record));
-    torc_compact_init(torc_record_write_key(record, TORC_RECORD_COMPACT, wide), 60, false);
+    torc_compact_init(torc_record_write_key(record, TORC_RECORD_COMPACT, TORC_EXPIRY_NONE, wide),
+                      60, false);
     check_cuts(record, torc_record_bytes(record));
     torc_record_write_hole(record, 50);
     check_cuts(record, 50);
@@ -303,6 +359,8 @@ START_TEST(bytes_that_are_no_record_are_refused)
         {{0x14, 0, 0, 0, 0, 0, 0, 0}, "unknown tag bit"},
         {{0x3f, 0, 0, 0, 0, 0, 0, 0}, "a short field that is cut off"},
         {{0x04, 1, 1, 'f', 'v', 0, 0, 0}, "a field that would be short"},
+        {{0x0c, 0, 0, 0, 0, 0, 0, 0}, "a field whose time is none"},
+        {{0x0c, 0, 0, 0, 0, 0, 0x40, 0}, "a field whose time is above all"},
         {{0x80, 0, 0, 0, 0, 0, 0, 0}, "filler with a dead bit"},
         {{0x06, 5, 0, 0, 0, 0, 0, 0}, "hole without a dead bit"},
         {{0x86, 4, 0, 0, 0, 0, 0, 0}, "hole shorter than its head"},
@@ -360,7 +418,7 @@ START_TEST(a_released_record_can_still_be_walked)
     struct torc_arena *arena = torc_test_arena(16 * TORC_MIB, 1);
     struct torc_stream *shared = torc_stream_shared(arena);
     uint64_t refs[2];
-    uint64_t bytes = torc_record_field_bytes(true, 5, 7);
+    uint64_t bytes = torc_record_field_bytes(true, false, 5, 7);
     for (int i = 0; i < 2; ++i) {
         ck_assert_int_eq(torc_record_alloc(arena, shared, bytes, &refs[i]), 0);
         write_text(torc_arena_at(arena, refs[i]), 99, torc_slice_str("field"),
@@ -388,6 +446,7 @@ int main(void)
     tcase_add_test(tcase, the_bytes_of_records_are_as_documented);
     tcase_add_test(tcase, an_encoded_value_is_stored_and_parsed_as_it_is);
     tcase_add_test(tcase, a_value_is_rewritten_by_any_that_takes_as_many_bytes);
+    tcase_add_test(tcase, a_time_is_changed_in_place);
     tcase_add_test(tcase, a_key_record_knows_its_payload);
     tcase_add_test(tcase, a_string_record_is_measured_and_parsed);
     tcase_add_test(tcase, a_hole_of_any_length_can_be_walked);

@@ -338,6 +338,62 @@ START_TEST(rows_are_pairs_on_the_ring)
 }
 END_TEST
 
+START_TEST(room_for_an_array_is_asked_for_and_numbers_are_items)
+{
+    uint8_t bytes[64];
+    struct torc_ring_sink mine;
+    struct torc_reply reply;
+    torc_ring_sink_init(&mine, NULL, 1000, bytes, sizeof bytes, TORC_OP_HTTL, 1);
+    ck_assert(torc_sink_reserve_items(&mine.sink, 2, 8));
+    torc_sink_array(&mine.sink, 2);
+    torc_sink_integer_item(&mine.sink, -2);
+    torc_sink_integer_item(&mine.sink, 123456);
+    ck_assert(torc_reply_is_complete(&mine.writer));
+    ck_assert_uint_eq(mine.writer.len, TORC_MESSAGE_HEAD_BYTES + 4 + 2 * 4 + 8);
+    ck_assert_int_eq(torc_reply_decode(bytes, mine.writer.len, &reply), 0);
+    ck_assert(torc_slice_equal(torc_reply_at(&reply, 1), torc_slice_str("123456")));
+
+    /* Too much for the memory there is: the maker learns what it takes, and nothing was given. */
+    torc_ring_sink_begin(&mine, bytes, sizeof bytes, TORC_OP_HTTL, 1);
+    ck_assert(!torc_sink_reserve_items(&mine.sink, 3, 50));
+    ck_assert(mine.was_asked && mine.writer.overflow);
+    ck_assert_uint_eq(mine.writer.need, TORC_MESSAGE_HEAD_BYTES + 4 + 3 * 4 + 50);
+    torc_ring_sink_begin(&mine, bytes, sizeof bytes, TORC_OP_HTTL, 1);
+    ck_assert(!torc_sink_reserve_items(&mine.sink, 1, (size_t)1 << 31));
+    ck_assert_uint_eq(mine.writer.need, SIZE_MAX);
+
+    torc_ring_sink_begin(&mine, bytes, sizeof bytes, TORC_OP_HTTL, 1);
+    torc_sink_postpone(&mine.sink);
+    ck_assert(mine.sink.is_postponed && mine.room == -EAGAIN);
+    torc_ring_sink_begin(&mine, bytes, sizeof bytes, TORC_OP_HTTL, 1);
+    ck_assert(!mine.sink.is_postponed && mine.room == 0);
+}
+END_TEST
+
+START_TEST(room_for_an_array_above_the_output_limit_is_refused)
+{
+    struct torc_output small;
+    struct torc_resp_sink limited;
+    const uint8_t version = 2;
+    torc_output_init(&small, 1000);
+    torc_resp_sink_init(&limited, &small, &version);
+    ck_assert(!torc_sink_reserve_items(&limited.sink, 1, 1000));
+    ck_assert(!small.failed);
+    ck_assert_int_eq(limited.sink.fault, TORC_FAULT_OUTPUT_TOO_LARGE);
+    ck_assert(!torc_sink_reserve_items(&limited.sink, 1, SIZE_MAX));
+    ck_assert(!torc_sink_reserve_items(&limited.sink, INT32_MAX, 0));
+    ck_assert(torc_sink_reserve_items(&limited.sink, 2, 4));
+    size_t pending = torc_output_pending(&small);
+    torc_sink_array(&limited.sink, 2);
+    torc_sink_integer_item(&limited.sink, 17);
+    torc_sink_integer_item(&limited.sink, -2);
+    struct torc_slice all = torc_output_front(&small);
+    ck_assert(torc_slice_equal(torc_slice_of(all.data + pending, all.len - pending),
+                               torc_slice_str("*2\r\n:17\r\n:-2\r\n")));
+    torc_output_fini(&small);
+}
+END_TEST
+
 START_TEST(a_ring_reply_is_full_above_its_limit_and_room_is_asked_for)
 {
     torc_ring_sink_init(&ring, NULL, 100, message, 50, TORC_OP_HGET, 77);
@@ -406,6 +462,8 @@ int main(void)
     tcase_add_test(tcase, collections_are_written_as_ring_messages);
     tcase_add_test(tcase, rows_are_pairs_on_the_ring);
     tcase_add_test(tcase, a_ring_reply_is_full_above_its_limit_and_room_is_asked_for);
+    tcase_add_test(tcase, room_for_an_array_is_asked_for_and_numbers_are_items);
+    tcase_add_test(tcase, room_for_an_array_above_the_output_limit_is_refused);
     tcase_add_test(tcase, the_size_of_a_byte_string_reply_is_known_before);
     tcase_add_test(tcase, faults_have_the_same_text_on_the_ring_and_a_status);
     suite_add_tcase(suite, tcase);
