@@ -14,7 +14,8 @@
  * the caller comes again later. Single fields are looked at one by one and need no such step.
  *
  * Thread: the arena's owner. Functions that set times take memory and can be refused, then nothing
- * has changed: -ENOSPC over the limit, -ENOMEM. -EINVAL: the key holds no hash (functions on fields
+ * has changed: -ENOSPC over the limit, -ENOMEM; but of several fields of a full hash, those before
+ * the one that was refused may be changed. -EINVAL: the key holds no hash (functions on fields
  * only).
  */
 #ifndef TORC_HASH_EXPIRY_H
@@ -56,7 +57,8 @@ uint64_t torc_keyspace_time(const struct torc_keyspace *keyspace);
  * not met. O(1), plus the bytes of the record if the key had no time. */
 int torc_keyspace_expire(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t when,
                          unsigned conditions) TORC_MUST_USE;
-/* 1 the key has no time any more, 0 it had none or there is no such key. */
+/* 1 the key has no time any more, 0 it had none or there is no such key. Needs memory only if the
+ * record is an extent. */
 int torc_keyspace_persist(struct torc_keyspace *keyspace, const struct torc_key *key) TORC_MUST_USE;
 /* The key's time; -1 it has none, -2 no such key. */
 int64_t torc_keyspace_expiry(const struct torc_keyspace *keyspace, const struct torc_key *key);

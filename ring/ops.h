@@ -50,13 +50,10 @@
       1, 1, 1)                                                                                     \
     X(24, HSCAN, "hscan", -3, "ku*s", TORC_OP_READ, 1, 1, 1)                                       \
     X(25, HRANDFIELD, "hrandfield", -2, "k*s", TORC_OP_READ, 1, 1, 1)                              \
-    X(26, HEXPIRE, "hexpire", -6, "ki*s", TORC_OP_WRITE | TORC_OP_DENYOOM | TORC_OP_FAST, 1, 1, 1) \
-    X(27, HPEXPIRE, "hpexpire", -6, "ki*s", TORC_OP_WRITE | TORC_OP_DENYOOM | TORC_OP_FAST, 1, 1,  \
-      1)                                                                                           \
-    X(28, HEXPIREAT, "hexpireat", -6, "ki*s", TORC_OP_WRITE | TORC_OP_DENYOOM | TORC_OP_FAST, 1,   \
-      1, 1)                                                                                        \
-    X(29, HPEXPIREAT, "hpexpireat", -6, "ki*s", TORC_OP_WRITE | TORC_OP_DENYOOM | TORC_OP_FAST, 1, \
-      1, 1)                                                                                        \
+    X(26, HEXPIRE, "hexpire", -6, "ki*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                   \
+    X(27, HPEXPIRE, "hpexpire", -6, "ki*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)                 \
+    X(28, HEXPIREAT, "hexpireat", -6, "ki*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)               \
+    X(29, HPEXPIREAT, "hpexpireat", -6, "ki*s", TORC_OP_WRITE | TORC_OP_FAST, 1, 1, 1)             \
     X(30, HTTL, "httl", -5, "k*s", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                           \
     X(31, HPTTL, "hpttl", -5, "k*s", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)                         \
     X(32, HEXPIRETIME, "hexpiretime", -5, "k*s", TORC_OP_READ | TORC_OP_FAST, 1, 1, 1)             \

@@ -30,7 +30,7 @@ foreach(name client loans)
 endforeach()
 
 if(TARGET torc_cli)
-  foreach(module export help history line print)
+  foreach(module help history line print stream)
     torc_test(test_cli_${module} LABEL unit SOURCES unit/tools/test_cli_${module}.c LINK torc_cli)
   endforeach()
   torc_test(test_cli_pipe LABEL unit LINK torc_cli

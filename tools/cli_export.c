@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A page of keys is asked for and copied, then their hashes in a short pipeline: long replies wait
- * in the server's memory, so there must not be many of them.
+ * A page of keys is asked for and copied, then their hashes a batch at a time, in a pipeline: long
+ * replies wait in the server's memory, so a batch is short. Its replies are kept until the times of
+ * their fields are there, which are asked for command by command of the stream.
  */
 #include "tools/cli_export.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "ring/ops.h"
 #include "tools/cli_run.h"
+#include "tools/cli_stream.h"
 #include "tools/progress.h"
 
 #define PAGE_KEYS    512
-#define WINDOW       16 /* hashes asked for at a time */
+#define BATCH_KEYS   16 /* hashes asked for at a time */
 #define BUFFER_BYTES ((size_t)256 * 1024)
 #define HSCAN_FIELDS 256 /* of the first page */
 #define NUMBER_BYTES 24
@@ -23,8 +24,26 @@ struct page {
     struct torc_bytes *keys; /* into `bytes` */
     char *bytes;
     size_t n;
-    size_t *long_ones; /* indexes of those whose hash does not fit one reply */
+    struct torc_bytes *long_ones; /* those whose hash does not fit one reply */
     size_t n_long;
+};
+
+/* The hashes of some keys. */
+struct batch {
+    size_t n;
+    struct {
+        struct torc_bytes key;
+        struct torc_result hash; /* count 0: nothing to write */
+        struct torc_loan loan;   /* of `hash` */
+        int64_t time;            /* of the key, as torc_expire_time() gives it */
+        bool is_written;         /* some of it */
+    } keys[BATCH_KEYS];
+};
+
+/* A place in a batch: where a command of the stream begins. */
+struct place {
+    size_t key;
+    size_t at; /* item of its hash */
 };
 
 struct export
@@ -33,46 +52,8 @@ struct export
     FILE *out;
     struct torc_progress progress;
     uint64_t n_keys; /* written */
+    struct batch batch;
 };
-
-/* --- writing --- */
-
-static void put_bulk(FILE *out, struct torc_bytes bytes)
-{
-    (void)fprintf(out, "$%zu\r\n", bytes.len);
-    if (bytes.len > 0) {
-        (void)fwrite(bytes.data, 1, bytes.len, out);
-    }
-    (void)fputs("\r\n", out);
-}
-
-/* How many pairs from item `at` on go into one command. */
-static size_t pairs_of_command(const struct torc_result *result, size_t at)
-{
-    size_t n = 0;
-    size_t bytes = 0;
-    for (; n < TORC_CLI_EXPORT_PAIRS_MAX && at + 2 * n + 1 < result->count; n++) {
-        size_t pair_bytes = torc_result_at(result, at + 2 * n).len;
-        pair_bytes += torc_result_at(result, at + 2 * n + 1).len;
-        if (n > 0 && bytes + pair_bytes > TORC_CLI_EXPORT_BYTES_MAX) {
-            break;
-        }
-        bytes += pair_bytes;
-    }
-    return n;
-}
-
-void torc_cli_export_hash(FILE *out, struct torc_bytes key, const struct torc_result *result)
-{
-    for (size_t at = 0; at + 1 < result->count;) {
-        size_t n = pairs_of_command(result, at);
-        (void)fprintf(out, "*%zu\r\n$4\r\nHSET\r\n", 2 + 2 * n);
-        put_bulk(out, key);
-        for (size_t end = at + 2 * n; at < end; at++) {
-            put_bulk(out, torc_result_at(result, at));
-        }
-    }
-}
 
 /* --- asking --- */
 
@@ -88,19 +69,133 @@ static bool fail_of_server(struct export *export)
     return fail(export, torc_error_text(export->torc));
 }
 
-/* Write a part of a hash. False: said why. */
-static bool put_hash(struct export *export, struct torc_bytes key, const struct torc_result *result)
+static bool fail_of_reply(struct export *export, const struct torc_result *result)
+{
+    char why[200];
+    (void)snprintf(why, sizeof why, "%.*s", (int)result->string.len,
+                   (const char *)result->string.data);
+    return fail(export, why);
+}
+
+/* After writing. False: said why. */
+static bool output_is_good(struct export *export)
+{
+    if (ferror(export->out) == 0) {
+        return true;
+    }
+    int error = errno;
+    torc_progress_clear(&export->progress);
+    torc_cli_complain("cannot write: %s", strerror(error));
+    return false;
+}
+
+/* --- the times of fields --- */
+
+/* From `place` to where the next command begins, which has *out_n_pairs. False: there is none. */
+static bool next_part(const struct batch *batch, struct place *place, size_t *out_n_pairs)
+{
+    for (; place->key < batch->n; place->key++, place->at = 0) {
+        *out_n_pairs = torc_cli_stream_part(&batch->keys[place->key].hash, place->at);
+        if (*out_n_pairs > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Ask for the times of the part at `place`. TORC_EAGAIN: not now. */
+static int ask_times(struct export *export, struct place place, size_t n_pairs)
+{
+    static struct torc_bytes words[4 + TORC_CLI_STREAM_PAIRS_MAX];
+    char n_text[NUMBER_BYTES];
+    (void)snprintf(n_text, sizeof n_text, "%zu", n_pairs);
+    words[0] = torc_str("HPEXPIRETIME");
+    words[1] = export->batch.keys[place.key].key;
+    words[2] = torc_str("FIELDS");
+    words[3] = torc_str(n_text);
+    for (size_t i = 0; i < n_pairs; i++) {
+        words[4 + i] = torc_result_at(&export->batch.keys[place.key].hash, place.at + 2 * i);
+    }
+    return torc_submit_command(export->torc, 0, words, 4 + n_pairs);
+}
+
+/* A time of a reply; what is none, as the server never sends, is TORC_NO_TIME. */
+static int64_t read_time(struct torc_bytes text)
+{
+    char copy[NUMBER_BYTES] = "";
+    if (text.data == NULL) {
+        return TORC_NO_TIME;
+    }
+    memcpy(copy, text.data, torc_min_u64(text.len, sizeof copy - 1));
+    return strtoll(copy, NULL, 10);
+}
+
+/* The times of the part at `place`, and write it. */
+static bool take_times(struct export *export, struct place place, size_t n_pairs)
+{
+    int64_t times[TORC_CLI_STREAM_PAIRS_MAX];
+    struct torc_result result;
+    if (torc_collect(export->torc, &result) != TORC_OK) {
+        return fail_of_server(export);
+    }
+    if (result.kind == TORC_ERROR) {
+        return fail_of_reply(export, &result);
+    }
+    for (size_t i = 0; i < n_pairs; i++) {
+        times[i] = read_time(torc_result_at(&result, i));
+    }
+    errno = 0;
+    size_t n = torc_cli_stream_pairs(export->out, export->batch.keys[place.key].key,
+                                     &export->batch.keys[place.key].hash, place.at, n_pairs, times);
+    export->batch.keys[place.key].is_written |= n > 0;
+    return output_is_good(export);
+}
+
+/* Write all hashes of the batch. */
+static bool put_hashes(struct export *export)
+{
+    struct batch *batch = &export->batch;
+    struct place to_ask = {0};
+    struct place to_take = {0};
+    size_t n_asked = 0;
+    size_t n_taken = 0;
+    size_t n_pairs;
+    for (;;) {
+        int rc = TORC_EAGAIN;
+        if (next_part(batch, &to_ask, &n_pairs)) {
+            rc = ask_times(export, to_ask, n_pairs);
+        }
+        if (rc == TORC_OK) {
+            to_ask.at += 2 * n_pairs;
+            n_asked++;
+        } else if (rc != TORC_EAGAIN) {
+            return fail_of_server(export);
+        } else if (n_taken == n_asked) {
+            /* All is done, unless the server has room for nothing. */
+            return !next_part(batch, &to_ask, &n_pairs) || fail_of_server(export);
+        } else {
+            (void)next_part(batch, &to_take, &n_pairs);
+            if (!take_times(export, to_take, n_pairs)) {
+                return false;
+            }
+            to_take.at += 2 * n_pairs;
+            n_taken++;
+        }
+    }
+}
+
+/* The time of key `i` of the batch, behind all of its fields. */
+static bool put_key_time(struct export *export, size_t i)
 {
     errno = 0;
-    torc_cli_export_hash(export->out, key, result);
-    if (ferror(export->out) != 0) {
-        int error = errno;
-        torc_progress_clear(&export->progress);
-        torc_cli_complain("cannot write: %s", strerror(error));
-        return false;
+    if (export->batch.keys[i].is_written && export->batch.keys[i].time >= 0) {
+        torc_cli_stream_key_time(export->out, export->batch.keys[i].key,
+                                 export->batch.keys[i].time);
     }
-    return true;
+    return output_is_good(export);
 }
+
+/* --- hashes --- */
 
 static bool fail_too_long(struct export *export, struct torc_bytes key)
 {
@@ -119,23 +214,38 @@ static bool fail_too_long(struct export *export, struct torc_bytes key)
     return fail(export, why);
 }
 
+/* Keep the reply `result` as hash `i` of the batch. */
+static bool keep_hash(struct export *export, size_t i, const struct torc_result *result)
+{
+    struct torc_result hash = *result;
+    if (torc_borrow(export->torc, &hash, &export->batch.keys[i].loan) != TORC_OK) {
+        return fail_of_server(export);
+    }
+    export->batch.keys[i].hash = hash;
+    return true;
+}
+
+/* One page of a hash, which is the only one of the batch. */
+static bool put_page(struct export *export, const struct torc_result *page)
+{
+    if (!keep_hash(export, 0, page)) {
+        return false;
+    }
+    bool good = put_hashes(export);
+    (void)torc_release(export->torc, export->batch.keys[0].loan);
+    return good;
+}
+
 /* A hash that is too long for one reply, in pages, which get smaller until they fit. */
 static bool scan_hash(struct export *export, struct torc_bytes key)
 {
-    if (torc_op_find("hscan", 5) == TORC_OP_NONE) {
-        return fail_too_long(export, key);
-    }
+    const struct torc_bytes all = {NULL, 0};
     unsigned n_fields = HSCAN_FIELDS;
     uint64_t cursor = 0;
+    export->batch = (struct batch){.n = 1, .keys[0].key = key};
     for (;;) {
-        char cursor_text[NUMBER_BYTES];
-        char count_text[NUMBER_BYTES];
-        (void)snprintf(cursor_text, sizeof cursor_text, "%" PRIu64, cursor);
-        (void)snprintf(count_text, sizeof count_text, "%u", n_fields);
-        struct torc_bytes words[] = {torc_str("HSCAN"), key, torc_str(cursor_text),
-                                     torc_str("COUNT"), torc_str(count_text)};
-        struct torc_result result;
-        int rc = torc_command(export->torc, words, 5, &result);
+        struct torc_result page;
+        int rc = torc_hscan(export->torc, key, cursor, all, n_fields, 1, &page);
         if (rc == TORC_EMSGSIZE && n_fields == 1) {
             return fail_too_long(export, key);
         }
@@ -146,60 +256,98 @@ static bool scan_hash(struct export *export, struct torc_bytes key)
         if (rc != TORC_OK) {
             return fail_of_server(export);
         }
-        if (!put_hash(export, key, &result)) {
+        cursor = page.cursor;
+        if (!put_page(export, &page)) {
             return false;
         }
-        cursor = result.cursor;
         if (cursor == 0) {
-            return true;
+            break;
         }
     }
+    if (torc_expire_time(export->torc, key, &export->batch.keys[0].time) < 0) {
+        return fail_of_server(export);
+    }
+    return put_key_time(export, 0);
 }
 
-/* The reply about key `i` of the page. */
-static bool take_reply(struct export *export, struct page *page, size_t i)
+/* Two requests for each key of the batch: its hash and its time. */
+static int ask_request(struct export *export, size_t request)
+{
+    const struct torc_bytes words[] = {torc_str(request % 2 == 0 ? "HGETALL" : "PEXPIRETIME"),
+                                       export->batch.keys[request / 2].key};
+    return torc_submit_command(export->torc, request, words, 2);
+}
+
+/* A reply. A hash that is too long for one is noted in the page. */
+static bool take_reply(struct export *export, struct page *page)
 {
     struct torc_result result;
     if (torc_collect(export->torc, &result) != TORC_OK) {
         return fail_of_server(export);
     }
-    if (result.kind == TORC_ERROR && result.error == TORC_EMSGSIZE) {
-        page->long_ones[page->n_long++] = i;
+    size_t i = result.tag / 2;
+    if (result.kind == TORC_INTEGER) {
+        export->batch.keys[i].time = result.integer;
         return true;
     }
-    if (result.kind == TORC_ERROR) {
-        char why[200];
-        (void)snprintf(why, sizeof why, "%.*s", (int)result.string.len,
-                       (const char *)result.string.data);
-        return fail(export, why);
+    if (result.kind == TORC_ERROR && result.error == TORC_EMSGSIZE) {
+        page->long_ones[page->n_long++] = export->batch.keys[i].key;
+        return true;
     }
-    export->n_keys++;
-    torc_progress_update(&export->progress, export->n_keys, export->n_keys);
-    return put_hash(export, page->keys[i], &result);
+    return result.kind == TORC_ERROR ? fail_of_reply(export, &result)
+                                     : keep_hash(export, i, &result);
+}
+
+static bool ask_hashes(struct export *export, struct page *page)
+{
+    size_t n = 2 * export->batch.n;
+    size_t n_asked = 0;
+    for (size_t n_taken = 0; n_taken < n;) {
+        int rc = n_asked < n ? ask_request(export, n_asked) : TORC_EAGAIN;
+        if (rc == TORC_OK) {
+            n_asked++;
+        } else if (rc != TORC_EAGAIN || n_asked == n_taken) {
+            return fail_of_server(export);
+        } else if (!take_reply(export, page)) {
+            return false;
+        } else {
+            n_taken++;
+        }
+    }
+    return true;
+}
+
+/* The hashes of up to BATCH_KEYS keys of the page, from the first of them on. */
+static bool export_batch(struct export *export, struct page *page, size_t first)
+{
+    struct batch *batch = &export->batch;
+    *batch = (struct batch){.n = torc_min_u64(page->n - first, BATCH_KEYS)};
+    for (size_t i = 0; i < batch->n; i++) {
+        batch->keys[i].key = page->keys[first + i];
+    }
+    bool good = ask_hashes(export, page) && put_hashes(export);
+    for (size_t i = 0; i < batch->n; i++) {
+        good = good && put_key_time(export, i);
+        if (batch->keys[i].loan.id != 0) {
+            (void)torc_release(export->torc, batch->keys[i].loan);
+        }
+    }
+    return good;
 }
 
 static bool export_page(struct export *export, struct page *page)
 {
-    size_t n_sent = 0;
-    for (size_t n_taken = 0; n_taken < page->n;) {
-        int rc = TORC_EAGAIN;
-        if (n_sent < page->n && n_sent - n_taken < WINDOW) {
-            struct torc_bytes words[] = {torc_str("HGETALL"), page->keys[n_sent]};
-            rc = torc_submit_command(export->torc, n_sent, words, 2);
-        }
-        if (rc == TORC_OK) {
-            n_sent++;
-        } else if (rc != TORC_EAGAIN || n_sent == n_taken) {
-            return fail_of_server(export);
-        } else if (!take_reply(export, page, n_taken++)) {
+    for (size_t first = 0; first < page->n; first += BATCH_KEYS) {
+        if (!export_batch(export, page, first)) {
             return false;
         }
+        export->n_keys += torc_min_u64(page->n - first, BATCH_KEYS);
+        torc_progress_update(&export->progress, export->n_keys, export->n_keys);
     }
     for (size_t i = 0; i < page->n_long; i++) {
-        if (!scan_hash(export, page->keys[page->long_ones[i]])) {
+        if (!scan_hash(export, page->long_ones[i])) {
             return false;
         }
-        export->n_keys++;
     }
     return true;
 }
