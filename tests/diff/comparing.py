@@ -88,10 +88,11 @@ def is_near(ours, theirs, unit_ms, exact_from_ms):
         return len(ours) == len(theirs) and all(
             is_near(a, b, unit_ms, exact_from_ms) for a, b in zip(ours, theirs)
         )
-    numbers = [reply for reply in (ours, theirs) if not isinstance(reply, (Failure, type(None)))]
-    if len(numbers) != 2:
+    try:
+        numbers = int(ours), int(theirs)
+    except (TypeError, ValueError):
         return type(ours) is type(theirs) and ours == theirs
-    one, other = (int(n) * (1 if int(n) < 0 else unit_ms) for n in numbers)
+    one, other = (n * (1 if n < 0 else unit_ms) for n in numbers)
     if min(one, other) < 0 or max(one, other) >= exact_from_ms:
         return one == other
     return abs(one - other) <= LEFT_TOLERANCE_MS

@@ -118,7 +118,11 @@ START_TEST(a_long_array_arrives_in_random_pieces)
     ck_assert_ptr_nonnull(out);
     (void)fprintf(out, ":1\r\n*%d\r\n", COUNT);
     for (int i = 0; i < COUNT; i++) {
-        (void)fprintf(out, "$9\r\nvalue%04d\r\n", i % 10000);
+        if (i % 3 == 0) {
+            (void)fprintf(out, ":%d\r\n", i - 5);
+        } else {
+            (void)fprintf(out, "$9\r\nvalue%04d\r\n", i % 10000);
+        }
     }
     ck_assert_int_eq(fclose(out), 0);
     size_t at = 0;
@@ -140,7 +144,11 @@ START_TEST(a_long_array_arrives_in_random_pieces)
     ck_assert_uint_eq(reply.count, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         char wanted[16];
-        (void)snprintf(wanted, sizeof wanted, "value%04zu", i % 10000);
+        if (i % 3 == 0) {
+            (void)snprintf(wanted, sizeof wanted, "%d", (int)i - 5);
+        } else {
+            (void)snprintf(wanted, sizeof wanted, "value%04zu", i % 10000);
+        }
         expect_bytes(torc_resp_reader_at(&reader, i), wanted);
     }
     free(bytes);
@@ -164,7 +172,7 @@ START_TEST(what_is_no_reply_is_refused)
         ":--1\r\n",
         ":9223372036854775808\r\n",
         ":000000000000000000000000",
-        "*1\r\n:1\r\n",
+        "*1\r\n:x\r\n",
         "*1\r\n*0\r\n",
         "*-1\r\n",
         "*99999999999\r\n",
