@@ -370,7 +370,7 @@ def none_tests(arguments):
         assert status == WRONG and line["wrong"] == 1, line
 
     def bytes_that_are_no_reply_are_wrong():
-        for garbage in (b"HTTP/1.1 400 Bad Request\r\n", b"$5\r\nabcdefg\r\n", b"*1\r\n:1\r\n"):
+        for garbage in (b"HTTP/1.1 400 Bad Request\r\n", b"$5\r\nabcdefg\r\n", b"*1\r\n:x\r\n"):
             status, line = ask(lambda number, garbage=garbage: garbage, "--op", "hget")
             assert status == WRONG and line["first_bad"] == "these bytes are no reply of RESP2", line
 
