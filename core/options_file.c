@@ -5,10 +5,12 @@
  */
 #include "core/options_file.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/options_private.h"
 
@@ -151,6 +153,8 @@ static const char *read_list(struct line *line, struct word *value)
 static int split_line(const struct torc_option_table *options, struct line line, struct word *name,
                       struct word *value, bool *out_has_setting, char *error)
 {
+    value->len = 0;
+    value->text[0] = '\0';
     if (memchr(line.p, '\0', (size_t)(line.end - line.p)) != NULL) {
         return torc_options_fail(error, -EINVAL, "NUL byte");
     }
@@ -161,6 +165,11 @@ static int split_line(const struct torc_option_table *options, struct line line,
     }
     const char *problem = read_word(&line, name);
     skip_blanks(&line);
+    const struct torc_option *option =
+        problem == NULL ? torc_options_find(options, name->text) : NULL;
+    if (problem == NULL && option == NULL && strcasecmp(name->text, "include") != 0) {
+        return 0; /* an unknown option, whatever follows: who sets it says so */
+    }
     if (problem == NULL && line.p == line.end) {
         return torc_options_fail(error, -EINVAL, "'%s' has no value",
                                  torc_options_show(name->text).text);
@@ -168,7 +177,6 @@ static int split_line(const struct torc_option_table *options, struct line line,
     if (problem == NULL) {
         problem = read_word(&line, value);
         skip_blanks(&line);
-        const struct torc_option *option = torc_options_find(options, name->text);
         if (problem == NULL && option != NULL && option->is_list) {
             problem = read_list(&line, value);
         }
@@ -280,7 +288,8 @@ static int include(struct reader *reader, const struct file *file, char *error)
     return rc;
 }
 
-static int read_line(struct reader *reader, const struct file *file, struct line line, char *error)
+static int read_line(struct reader *reader, const struct file *file, struct line line,
+                     size_t number, char *error)
 {
     bool has_setting = false;
     int rc = split_line(reader->options, line, &reader->name, &reader->value, &has_setting, error);
@@ -292,6 +301,10 @@ static int read_line(struct reader *reader, const struct file *file, struct line
     }
     rc = torc_options_set(reader->options, reader->copy, reader->name.text, reader->value.text,
                           error);
+    if (rc == 0 && reader->source->taken != NULL) {
+        const struct torc_option *option = torc_options_find(reader->options, reader->name.text);
+        reader->source->taken(reader->source->arg, option->name, file->path, number);
+    }
     return rc != 0 ? -EINVAL : 0;
 }
 
@@ -303,7 +316,7 @@ static void read_lines(struct reader *reader, const struct file *file, const cha
         size_t end = newline != NULL ? (size_t)(newline - text) : len;
         char reason[TORC_OPTION_ERROR_BYTES];
         struct line line = {.p = text + at, .end = text + end};
-        int rc = read_line(reader, file, line, reason);
+        int rc = read_line(reader, file, line, number, reason);
         if (rc != 0) {
             char problem[TORC_OPTION_ERROR_BYTES];
             report(reader,
@@ -387,10 +400,16 @@ int torc_options_load_from_disk(void *arg, const char *path, struct torc_options
                                 char error[TORC_OPTION_ERROR_BYTES])
 {
     (void)arg;
-    FILE *file = fopen(path, "rbe");
+    /* Not blocking: a FIFO would wait for a writer. */
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
     if (file == NULL) {
-        return torc_options_fail(error, -ENOENT, "%s: cannot be opened: %s", shown_path(path),
-                                 strerror(errno));
+        int rc = torc_options_fail(error, -ENOENT, "%s: cannot be opened: %s", shown_path(path),
+                                   strerror(errno));
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return rc;
     }
     /* One byte more than allowed, so that a longer file shows. */
     int rc = 0;
@@ -400,8 +419,12 @@ int torc_options_load_from_disk(void *arg, const char *path, struct torc_options
         rc = torc_options_fail(error, -ENOMEM, "%s: no memory to read it", shown_path(path));
         goto out;
     }
+    if (fstat(fd, &stat) == 0 && S_ISFIFO(stat.st_mode)) {
+        rc = torc_options_fail(error, -EINVAL, "%s: is a FIFO, not a file", shown_path(path));
+        goto out;
+    }
     size_t len = fread(data, 1, TORC_OPTION_FILE_BYTES + 1, file);
-    if (ferror(file) != 0 || fstat(fileno(file), &stat) != 0) {
+    if (ferror(file) != 0 || fstat(fd, &stat) != 0) {
         rc = torc_options_fail(error, -ENOENT, "%s: cannot be read: %s", shown_path(path),
                                strerror(errno));
         goto out;

@@ -46,6 +46,9 @@ struct torc_options_source {
     /* Called for each problem, "file:line: reason", instead of stopping at the first: for those who
      * check a file. The settings then take what lines hold. NULL: stop, all or nothing. */
     void (*problem)(void *arg, const char *text);
+    /* Called for each setting that was taken, with the name of its option and its place: for those
+     * who check settings against each other afterwards. May be NULL. */
+    void (*taken)(void *arg, const char *name, const char *path, size_t line);
     void *arg;
 };
 

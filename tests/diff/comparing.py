@@ -145,7 +145,10 @@ class Comparison:
 
     def shrink(self, commands):
         """Fewest commands that still differ, by leaving out ever smaller parts."""
-        commands = commands[: self.first_difference(commands)[0] + 1]
+        found = self.first_difference(commands)
+        if found is None:
+            return commands  # it does not come every time
+        commands = commands[: found[0] + 1]
         size = len(commands) // 2
         while size >= 1:
             start = 0
@@ -185,14 +188,20 @@ class Comparison:
         done = 0
         wrong = self.check_known()
         for number, commands in enumerate(streams.blocks(seed, n_commands, self.has_field_times)):
-            if self.first_difference(commands, explained):
+            found = self.first_difference(commands, explained)
+            if found:
                 wrong += 1
+                print("DIFFERENCE in block %d: %s" % (number, text(commands[found[0]])))
+                self.print_pair(*found[1:])
                 short = self.shrink(commands)
-                _, ours, theirs = self.first_difference(short)
-                print("DIFFERENCE in block %d, shrunk to %d commands:" % (number, len(short)))
+                again = self.first_difference(short)
+                if again is None:
+                    print("it does not come every time")
+                    break
+                print("shrunk to %d commands:" % len(short))
                 for words in short:
                     print("    " + text(words))
-                self.print_pair(ours, theirs)
+                self.print_pair(*again[1:])
                 break
             done += len(commands)
         kinds = ", ".join("%d %s" % (n, name) for name, n in explained.items())

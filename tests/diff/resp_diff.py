@@ -47,6 +47,14 @@ KNOWN = [
         ],
     ),
     Known(
+        "very many picks",
+        "a negative count of HRANDFIELD below -1048576 is refused (docs/decisions/0013-random-fields.md)",
+        lambda words, ours, theirs: words[0].upper() == b"HRANDFIELD"
+        and isinstance(ours, Failure)
+        and ours.endswith(b"must be at least -1048576"),
+        [[[b"HSET", b"h", b"f", b"v"], [b"HRANDFIELD", b"h", b"-1048577"]]],
+    ),
+    Known(
         "unknown command without arguments",
         "Redis 8 names no arguments where there are none; 7.0 has the tail always",
         lambda words, ours, theirs: len(words) == 1

@@ -69,7 +69,7 @@ def bad_settings_are_refused():
         expect_refused(["needs maxmemory"], *at, "--realtime", "yes")
         expect_refused(["cannot", "logfile"], *at, "--logfile", "/nonexistent/log")
         expect_refused(["pidfile"], *at, "--pidfile", "/nonexistent/pid")
-        expect_refused(["maxmemory is too small"], *at, "--maxmemory", "64")
+        expect_refused(["maxmemory 64 is neither 0 nor 1mb"], *at, "--maxmemory", "64")
         assert os.listdir(folder) == []
 
 
@@ -122,7 +122,7 @@ def check_config_prints_all_problems_and_starts_nothing():
         assert (code, out) == (1, ""), (code, out)
         starts = [
             path + ":5: loglevel",
-            more + ":1: 'nonsense' has no value",
+            more + ":1: unknown option 'nonsense'",
             more + ":2: maxclients",
             path + ":7: shards 2 is not supported",
             path + ":8: bind 127.0.0.1 300.1.1.1 is not an IPv4",
@@ -133,6 +133,23 @@ def check_config_prints_all_problems_and_starts_nothing():
         for problem, start in zip(problems, starts):
             assert problem.startswith(start), (problem, start)
         assert check("--check-config", folder + "/absent")[0] == 1
+        # What is wrong with settings together has the line of one of them, or none if a flag set it.
+        both = write_file(folder, "both.conf", "shards 1\ninclude cpus.conf\nrealtime yes\n")
+        cpus = write_file(folder, "cpus.conf", "# two\npoller-cpus 0,1\n")
+        problems = check("--check-config", both)[2]
+        assert problems[0].startswith(cpus + ":2: poller-cpus 0,1 names 2 CPUs"), problems
+        assert problems[1].startswith(both + ":3: realtime yes takes"), problems
+        problems = check("--check-config", both, "--poller-cpus", "0-2", "--maxmemory", "1mb")[2]
+        assert len(problems) == 1 and problems[0].startswith("poller-cpus 0-2 names 3 CPUs"), problems
+        for wrong in (["save 900 1"], ["portt"], ["rename-command FOO bar"]):
+            path = write_file(folder, "torc.conf", wrong[0] + "\n")
+            expected = "%s:1: unknown option '%s'" % (path, wrong[0].split()[0])
+            assert check("--check-config", path)[2][0].startswith(expected), wrong
+        os.remove(both)
+        os.remove(cpus)
+        os.mkfifo(os.path.join(folder, "fifo"))
+        assert "is a FIFO" in check("--check-config", os.path.join(folder, "fifo"))[2][0]
+        os.remove(os.path.join(folder, "fifo"))
         assert check("--check-config", path, "surprise")[0] == 1
         assert sorted(os.listdir(folder)) == ["more.conf", "torc.conf"]
 

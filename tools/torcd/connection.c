@@ -32,6 +32,7 @@ int torc_connection_create(int fd, uint64_t id, const struct torc_settings *sett
     c->is_writable = true;
     torc_resp_parser_init(&c->parser, settings->proto_max_bulk_len);
     torc_output_init(&c->output, settings->client_output_buffer_max);
+    c->output.fd = fd;
     torc_resp_sink_init(&c->sink, &c->output, &c->caller.protocol);
     c->pause_bytes =
         torc_min_u64(TORC_CONNECTION_PAUSE_BYTES, settings->client_output_buffer_max / 2);
@@ -444,8 +445,9 @@ static inline void work(struct torc_connection *c, struct torc_service *service,
             }
             commands -= n;
             if (TORC_UNLIKELY(c->output.failed)) {
-                service->stats.resp_dropped++;
-                die(c, "output buffer limit reached");
+                service->stats.resp_dropped += !c->output.hung_up;
+                die(c, c->output.hung_up ? "gone while its reply was made"
+                                         : "output buffer limit reached");
                 break;
             }
             if (TORC_UNLIKELY(c->caller.wants_close)) {

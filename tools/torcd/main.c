@@ -2,6 +2,7 @@
  *
  * torcd: the server as a program.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "tools/torcd/arguments.h"
 #include "tools/torcd/commands_page.h"
 #include "tools/torcd/daemon.h"
+#include "tools/torcd/output.h"
 #include "tools/torcd/server.h"
 #include "tools/torcd/settings_reference.h"
 
@@ -102,6 +104,9 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--commands-markdown") == 0) {
         return show_commands();
     }
+    /* Buffers of long requests and replies go back when they are freed. By default glibc raises
+     * this threshold with each such block that is freed, and keeps the next ones. */
+    (void)mallopt(M_MMAP_THRESHOLD, (int)TORC_OUTPUT_BLOCK_BYTES);
     torc_settings_init(&settings);
     if (torc_arguments_parse(argc, argv, &arguments, why) != 0) {
         return fail(why);

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/torcd/output.h"
 
+#include <poll.h>
 #include <stdlib.h>
 
 #define FIRST_BYTES ((size_t)16 * 1024)
 
 void torc_output_init(struct torc_output *output, size_t limit)
 {
-    *output = (struct torc_output){.limit = limit};
+    *output = (struct torc_output){.limit = limit, .fd = -1};
+}
+
+/* Has the peer closed its end for good? A TCP peer is seen to only once something was sent. */
+static bool has_hung_up(const struct torc_output *output)
+{
+    struct pollfd poll_fd = {.fd = output->fd};
+    return output->fd >= 0 && poll(&poll_fd, 1, 0) == 1 &&
+           (poll_fd.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
 static void drop_first(struct torc_output *output)
@@ -29,7 +38,7 @@ void torc_output_fini(struct torc_output *output)
         drop_first(output);
     }
     free(output->data);
-    *output = (struct torc_output){.limit = output->limit};
+    *output = (struct torc_output){.limit = output->limit, .fd = output->fd};
 }
 
 size_t torc_output_discard(struct torc_output *output, struct torc_output_block **waste)
@@ -100,7 +109,9 @@ bool torc_output_grow(struct torc_output *output, size_t n)
     }
     size_t cap = output->cap < FIRST_BYTES ? FIRST_BYTES : output->cap;
     if (pending >= TORC_OUTPUT_BLOCK_BYTES / 2) {
-        if (!queue_block(output)) {
+        /* A long reply looks at each block whether anyone still wants it. */
+        output->hung_up = has_hung_up(output);
+        if (output->hung_up || !queue_block(output)) {
             output->failed = true;
             return false;
         }

@@ -38,6 +38,8 @@ struct torc_output {
     size_t queued;                          /* bytes pending in them */
     size_t queued_cap;                      /* bytes of memory they take */
     size_t limit;                           /* most bytes pending */
+    int fd;       /* of the connection, or -1: who has hung up gets no more */
+    bool hung_up; /* that is why it failed */
     bool failed;
 };
 

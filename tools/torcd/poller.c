@@ -565,7 +565,9 @@ static void maintain(struct torc_poller *p, bool is_idle)
     p->has_settling = false;
     bool fully = p->quiet_seconds == REST_SECONDS;
     bool is_settled = p->settled_at == commands && (p->settled_fully || !fully);
-    if (is_idle && p->quiet_seconds != 0 && !p->has_maintenance && !is_settled) {
+    /* The seconds that are over were quiet, and this one is so far. */
+    bool is_quiet = p->quiet_seconds != 0 && commands - p->second_commands < QUIET_COMMANDS;
+    if (is_idle && is_quiet && !p->has_maintenance && !is_settled) {
         p->has_settling = torc_keyspace_settle(p->service->keyspace, fully, MAINTAIN_IDLE) ||
                           torc_arena_tidy(p->service->arena, TIDY_BYTES);
         if (!p->has_settling) {

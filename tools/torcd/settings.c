@@ -35,18 +35,44 @@ static bool is_power_of_two(uint64_t n)
     return n != 0 && (n & (n - 1)) == 0;
 }
 
+#define ADDRESSES_MAX (sizeof(((struct torc_settings *)NULL)->bind) / 2)
+
+/* An address of `bind` in binary: its family and its bytes; * is all of IPv4. False: it is none. */
+static bool parse_address(const char *word, uint8_t address[1 + sizeof(struct in6_addr)])
+{
+    memset(address, 0, 1 + sizeof(struct in6_addr));
+    address[0] = AF_INET;
+    if (strcmp(word, "*") == 0 || inet_pton(AF_INET, word, address + 1) == 1) {
+        return true;
+    }
+    address[0] = AF_INET6;
+    return inet_pton(AF_INET6, word, address + 1) == 1;
+}
+
 static const char *fault_of_addresses(const char *text)
 {
+    static const uint8_t all[4];
     char words[sizeof(((struct torc_settings *)NULL)->bind)];
+    uint8_t addresses[ADDRESSES_MAX][1 + sizeof(struct in6_addr)];
+    size_t n = 0;
     char *rest = NULL;
     (void)snprintf(words, sizeof words, "%s", text);
     for (const char *word = strtok_r(words, " ", &rest); word != NULL;
          word = strtok_r(NULL, " ", &rest)) {
-        uint8_t address[sizeof(struct in6_addr)];
-        if (strcmp(word, "*") != 0 && inet_pton(AF_INET, word, address) != 1 &&
-            inet_pton(AF_INET6, word, address) != 1) {
+        if (!parse_address(word, addresses[n])) {
             return "is not an IPv4 or IPv6 address, *, or a list of these";
         }
+        for (size_t i = 0; i < n; i++) {
+            bool is_v4 = addresses[i][0] == AF_INET && addresses[n][0] == AF_INET;
+            if (memcmp(addresses[i], addresses[n], sizeof addresses[0]) == 0) {
+                return "names an address twice";
+            }
+            if (is_v4 &&
+                (memcmp(addresses[i] + 1, all, 4) == 0 || memcmp(addresses[n] + 1, all, 4) == 0)) {
+                return "names all addresses, and one of them again";
+            }
+        }
+        n++;
     }
     return NULL;
 }
@@ -83,9 +109,12 @@ static const char *fault_of_memory(const char *text)
 {
     uint64_t bytes = 0;
     static_assert(TORC_ARENA_MAX_BYTES / 2 == 512 * TORC_GIB, "as the text says");
-    return torc_options_parse_bytes(text, &bytes) == 0 && bytes <= TORC_ARENA_MAX_BYTES / 2
+    if (torc_options_parse_bytes(text, &bytes) != 0 || bytes > TORC_ARENA_MAX_BYTES / 2) {
+        return "is above 512gb, the most that one shard can hold";
+    }
+    return bytes == 0 || bytes >= TORC_MIB
                ? NULL
-               : "is above 512gb, the most that one shard can hold";
+               : "is neither 0 nor 1mb or more, what an empty server takes";
 }
 
 static const char *fault_of_policy(const char *text)
@@ -415,7 +444,7 @@ static void check(const struct torc_settings *s, struct refusals *why)
     if (s->control_socket[0] == '\0') {
         refuse(why, "control-socket has no default without XDG_RUNTIME_DIR: give a path");
     }
-    if (strcmp(s->control_socket, s->unixsocket) == 0) {
+    if (s->unixsocket[0] != '\0' && strcmp(s->control_socket, s->unixsocket) == 0) {
         refuse(why, "control-socket and unixsocket are the same path");
     }
 }

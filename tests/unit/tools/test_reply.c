@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "tools/torcd/reply.h"
 
@@ -155,6 +157,27 @@ START_TEST(faults_have_redis_texts)
     torc_sink_fault_with(&resp.sink, TORC_FAULT_UNKNOWN_COMMAND, torc_slice_str("A\r\nB"),
                          torc_slice_str("'x' "));
     expect("-ERR unknown command 'A  B', with args beginning with: 'x' \r\n");
+}
+END_TEST
+
+START_TEST(a_long_reply_ends_when_its_client_has_hung_up)
+{
+    static uint8_t part[TORC_OUTPUT_BLOCK_BYTES];
+    int fds[2];
+    torc_output_init(&output, (size_t)64 << 20);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    output.fd = fds[0];
+    torc_output_append(&output, part, sizeof part);
+    torc_output_append(&output, part, sizeof part);
+    ck_assert(!output.failed);
+    /* Who sends no more may still read. */
+    ck_assert_int_eq(shutdown(fds[1], SHUT_WR), 0);
+    torc_output_append(&output, part, sizeof part);
+    ck_assert(!output.failed && !torc_sink_is_full(&resp.sink));
+    ck_assert_int_eq(close(fds[1]), 0);
+    torc_output_append(&output, part, sizeof part);
+    ck_assert(output.failed && output.hung_up && torc_sink_is_full(&resp.sink));
+    ck_assert_int_eq(close(fds[0]), 0);
 }
 END_TEST
 
@@ -453,6 +476,7 @@ int main(void)
     tcase_add_test(tcase, rows_are_flat_in_resp2_and_nested_in_resp3);
     tcase_add_test(tcase, a_resp_reply_is_full_once_the_output_has_failed);
     tcase_add_test(tcase, faults_have_redis_texts);
+    tcase_add_test(tcase, a_long_reply_ends_when_its_client_has_hung_up);
     tcase_add_test(tcase, what_waits_in_many_blocks_comes_out_in_order_without_being_copied_again);
     tcase_add_test(tcase, every_fault_has_a_text_that_is_one_line_and_a_status);
     tcase_add_test(tcase, errors_of_the_hash_layer_have_their_faults);

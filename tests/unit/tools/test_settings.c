@@ -100,6 +100,11 @@ START_TEST(what_is_not_supported_is_refused_with_a_reason)
     expect_value_refused("maxmemory", "2000gb", "shard can hold");
     expect_value_refused("bind", "300.1.1.1", "not an IPv4 or IPv6 address");
     expect_value_refused("bind", "127.0.0.1 localhost", "not an IPv4 or IPv6 address");
+    expect_value_refused("bind", "127.0.0.1 ::1 127.0.0.1", "names an address twice");
+    expect_value_refused("bind", "::1 0:0::1", "names an address twice");
+    expect_value_refused("bind", "* 127.0.0.1", "names all addresses");
+    expect_value_refused("bind", "127.0.0.1 0.0.0.0", "names all addresses");
+    expect_value_refused("maxmemory", "1000000", "neither 0 nor 1mb");
     expect_set_refused("realtime", "yes", "needs maxmemory");
     expect_set_refused("poller-cpus", "0,1", "names 2 CPUs");
     expect_set_refused("control-socket", "", "control-socket");
@@ -114,7 +119,7 @@ START_TEST(what_is_at_the_edge_is_taken)
         {"ring-slots", "2"},           {"session-long-message-max", "4kb"},
         {"proto-max-bulk-len", "1mb"}, {"proto-max-bulk-len", "512mb"},
         {"maxmemory", "512gb"},        {"value-compression-min-bytes", "64"},
-        {"unixsocketperm", "0770"},    {"bind", "* ::1 127.0.0.1"},
+        {"unixsocketperm", "0770"},    {"bind", "127.0.0.2 ::1 127.0.0.1"},
         {"poller-cpus", "3"},          {"maxmemory-policy", "allkeys-lru"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
@@ -163,7 +168,7 @@ START_TEST(the_arena_has_room_for_maxmemory)
     ck_assert_uint_eq(torc_settings_arena_capacity(&settings, 24 * TORC_GIB), 456 * TORC_MIB);
     set("realtime", "yes");
     ck_assert_uint_eq(torc_settings_arena_capacity(&settings, 24 * TORC_GIB), 190 * TORC_MIB);
-    set("maxmemory", "3");
+    set("maxmemory", "1048577");
     ck_assert_uint_eq(torc_settings_arena_capacity(&settings, 24 * TORC_GIB) % (2 * TORC_MIB), 0);
 }
 END_TEST
