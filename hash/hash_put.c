@@ -166,8 +166,8 @@ static uint64_t head_bytes(const struct put *put)
 }
 
 /* A record for the key with an unformatted block of `capacity` bytes. */
-static int alloc_compact(const struct put *put, size_t capacity, uint64_t *out_ref,
-                         uint8_t **out_block)
+static TORC_ALWAYS_INLINE int alloc_compact(const struct put *put, size_t capacity,
+                                            uint64_t *out_ref, uint8_t **out_block)
 {
     struct torc_arena *arena = put->keyspace->arena;
     uint64_t ref;
@@ -214,7 +214,7 @@ static int64_t put_pairs(const struct put *put, uint8_t *block)
 }
 
 /* The key is absent: a compact hash if the pairs fit one. */
-static int64_t put_new(const struct put *put)
+static TORC_ALWAYS_INLINE int64_t put_new(const struct put *put)
 {
     size_t need =
         put->may_be_compact ? torc_compact_plan_need(&put->plan) : TORC_COMPACT_MAX_BYTES + 1;
@@ -423,8 +423,9 @@ static int64_t put_full(const struct put *put, uint64_t ref)
 }
 
 /* The same for one pair, without a plan; nothing in the hash has a time, nor gets one. */
-static int64_t put_at_once_full(struct torc_keyspace *keyspace, const struct torc_key *key,
-                                uint64_t root, const struct torc_pair *pair)
+static TORC_ALWAYS_INLINE int64_t put_at_once_full(struct torc_keyspace *keyspace,
+                                                   const struct torc_key *key, uint64_t root,
+                                                   const struct torc_pair *pair)
 {
     const struct torc_hash_limits *limits = keyspace->limits;
     uint64_t most = torc_min_u64(limits->max_part_bytes, TORC_RECORD_PART_MAX);
@@ -509,6 +510,9 @@ static int64_t put_and_note(struct put *put, uint64_t ref, enum torc_record_type
     uint64_t bound = TORC_EXPIRY_NEVER;
     bool had_times = false;
     uint64_t due = is_time(put->when) ? put->when : TORC_EXPIRY_NEVER;
+    if (ref == TORC_REF_NONE && TORC_LIKELY(due == TORC_EXPIRY_NEVER)) {
+        return put_new(put);
+    }
     if (ref != TORC_REF_NONE) {
         const uint8_t *record = record_at(keyspace, ref);
         put->expiry = torc_record_key_expiry(record);
