@@ -215,10 +215,11 @@ size_t torc_compact_entry_read(const uint8_t *block, const uint8_t *entry,
 uint64_t torc_compact_entry_bounds(const uint8_t *block);
 
 /* Walk in insertion order: *position starts at 0 and belongs to the walk; false at the end. Slices
- * borrow the block or `room`; data is never NULL. Shows past fields, too, as room->expiry tells.
- * Inline: about 25 instructions a field of short raw text. */
-static inline bool torc_compact_next(const uint8_t *block, uint64_t *position,
-                                     struct torc_pair_room *room, struct torc_pair *out_pair)
+ * borrow the block or `room`; data is never NULL. Shows past fields, too.
+ * For walks that do not ask for times: room->expiry is set only where there is one. Inline: about
+ * 25 instructions a field of short raw text. */
+static inline bool torc_compact_next_pair(const uint8_t *block, uint64_t *position,
+                                          struct torc_pair_room *room, struct torc_pair *out_pair)
 {
     uint64_t bounds = *position != 0 ? *position : torc_compact_entry_bounds(block);
     uint32_t at = (uint32_t)bounds;
@@ -230,7 +231,6 @@ static inline bool torc_compact_next(const uint8_t *block, uint64_t *position,
     if (entry[0] <= TORC_COMPACT_LEN_1_MAX && TORC_LIKELY(entry[1] <= TORC_COMPACT_LEN_1_MAX)) {
         out_pair->field = torc_slice_of(entry + 2, entry[0]);
         out_pair->value = torc_slice_of(entry + 2 + entry[0], entry[1]);
-        room->expiry = TORC_EXPIRY_NONE;
         bytes = 2 + (size_t)entry[0] + entry[1];
     } else if (entry[0] == TORC_COMPACT_AS_COMMON &&
                TORC_LIKELY(
@@ -240,13 +240,20 @@ static inline bool torc_compact_next(const uint8_t *block, uint64_t *position,
         const size_t value_len = block[TORC_COMPACT_COMMON_AT + 1];
         out_pair->field = torc_slice_of(entry + 1, field_len);
         out_pair->value = torc_slice_of(entry + 1 + field_len, value_len);
-        room->expiry = TORC_EXPIRY_NONE;
         bytes = 1 + field_len + value_len;
     } else {
         bytes = torc_compact_entry_read(block, entry, room, out_pair);
     }
     *position = bounds + bytes;
     return true;
+}
+
+/* The same, and room->expiry tells each field's time. */
+static inline bool torc_compact_next(const uint8_t *block, uint64_t *position,
+                                     struct torc_pair_room *room, struct torc_pair *out_pair)
+{
+    room->expiry = TORC_EXPIRY_NONE;
+    return torc_compact_next_pair(block, position, room, out_pair);
 }
 
 /* The i-th field in directory order (i < count), past or not, for random picks; `room` as in

@@ -85,8 +85,9 @@ static inline void give(const struct torc_slice *text, const uint8_t *room,
     }
 }
 
-void torc_compact_join(const uint8_t *block, uint64_t seed, size_t n,
-                       const struct torc_slice *fields, struct torc_value *out_values)
+/* Not inlined: its loop needs all registers. */
+TORC_NOINLINE void torc_compact_join(const uint8_t *block, uint64_t seed, size_t n,
+                                     const struct torc_slice *fields, struct torc_value *out_values)
 {
     struct join join;
     uint8_t first[TORC_COMPACT_JOIN_MAX]; /* number of the first name that is equal */
@@ -109,7 +110,7 @@ void torc_compact_join(const uint8_t *block, uint64_t seed, size_t n,
     uint64_t position = 0;
     struct torc_pair_room room;
     struct torc_pair pair;
-    while (n_left != 0 && torc_compact_next(block, &position, &room, &pair)) {
+    while (n_left != 0 && torc_compact_next_pair(block, &position, &room, &pair)) {
         const size_t number =
             join.slots[find_slot(&join, fields, pair.field, id_of_stored(pair.field, room.field))];
         if (number != 0) {

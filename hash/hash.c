@@ -215,7 +215,7 @@ static void each_compact(const uint8_t *block,
     uint64_t position = 0;
     struct torc_pair_room room;
     struct torc_pair pair;
-    while (torc_compact_next(block, &position, &room, &pair)) {
+    while (torc_compact_next_pair(block, &position, &room, &pair)) {
         visit(arg, &pair);
     }
 }

@@ -22,6 +22,9 @@
 /* Fields that are copied from a block into a full hash at once. */
 #define COPY_BATCH 16u
 
+/* Past fields that are removed before a put to a full hash that may have no others. */
+#define REAP_FIELDS 256u
+
 static uint8_t *record_at(const struct torc_keyspace *keyspace, uint64_t ref)
 {
     return torc_arena_at(keyspace->arena, ref);
@@ -166,8 +169,8 @@ static uint64_t head_bytes(const struct put *put)
 }
 
 /* A record for the key with an unformatted block of `capacity` bytes. */
-static int alloc_compact(const struct put *put, size_t capacity, uint64_t *out_ref,
-                         uint8_t **out_block)
+static TORC_ALWAYS_INLINE int alloc_compact(const struct put *put, size_t capacity,
+                                            uint64_t *out_ref, uint8_t **out_block)
 {
     struct torc_arena *arena = put->keyspace->arena;
     uint64_t ref;
@@ -214,7 +217,7 @@ static int64_t put_pairs(const struct put *put, uint8_t *block)
 }
 
 /* The key is absent: a compact hash if the pairs fit one. */
-static int64_t put_new(const struct put *put)
+static TORC_ALWAYS_INLINE int64_t put_new(const struct put *put)
 {
     size_t need =
         put->may_be_compact ? torc_compact_plan_need(&put->plan) : TORC_COMPACT_MAX_BYTES + 1;
@@ -423,8 +426,9 @@ static int64_t put_full(const struct put *put, uint64_t ref)
 }
 
 /* The same for one pair, without a plan; nothing in the hash has a time, nor gets one. */
-static int64_t put_at_once_full(struct torc_keyspace *keyspace, const struct torc_key *key,
-                                uint64_t root, const struct torc_pair *pair)
+static TORC_ALWAYS_INLINE int64_t put_at_once_full(struct torc_keyspace *keyspace,
+                                                   const struct torc_key *key, uint64_t root,
+                                                   const struct torc_pair *pair)
 {
     const struct torc_hash_limits *limits = keyspace->limits;
     uint64_t most = torc_min_u64(limits->max_part_bytes, TORC_RECORD_PART_MAX);
@@ -509,6 +513,9 @@ static int64_t put_and_note(struct put *put, uint64_t ref, enum torc_record_type
     uint64_t bound = TORC_EXPIRY_NEVER;
     bool had_times = false;
     uint64_t due = is_time(put->when) ? put->when : TORC_EXPIRY_NEVER;
+    if (ref == TORC_REF_NONE && TORC_LIKELY(due == TORC_EXPIRY_NEVER)) {
+        return put_new(put);
+    }
     if (ref != TORC_REF_NONE) {
         const uint8_t *record = record_at(keyspace, ref);
         put->expiry = torc_record_key_expiry(record);
@@ -534,6 +541,22 @@ static int64_t put_and_note(struct put *put, uint64_t ref, enum torc_record_type
     return created;
 }
 
+/* Every field of this full hash may be past: then the key is to be made anew, without the time that
+ * it had. The record, or TORC_REF_NONE if so. Where more are past than are looked at here, the key
+ * lives on. */
+static TORC_COLD uint64_t reap_before_put(struct torc_keyspace *keyspace,
+                                          const struct torc_key *key, uint64_t ref)
+{
+    const uint8_t *record = record_at(keyspace, ref);
+    const struct torc_full *full = torc_full_at(keyspace->arena, torc_record_root(record));
+    if (full->n_expiring != full->table.count || torc_full_due(full) > keyspace->now) {
+        return ref;
+    }
+    return torc_keyspace_reap_key(keyspace, key, REAP_FIELDS)
+               ? torc_keyspace_find_any(keyspace, key)
+               : ref;
+}
+
 static int64_t put_planned(struct put *put, uint64_t ref)
 {
     struct torc_keyspace *keyspace = put->keyspace;
@@ -541,6 +564,10 @@ static int64_t put_planned(struct put *put, uint64_t ref)
     put->plan.verbatim = keyspace->limits->disable_encoding;
     if (ref != TORC_REF_NONE) {
         ref = torc_keyspace_reap_block(keyspace, put->key, ref);
+    }
+    if (ref != TORC_REF_NONE && torc_record_type(record_at(keyspace, ref)) == TORC_RECORD_FULL &&
+        TORC_UNLIKELY(torc_record_expires(record_at(keyspace, ref)))) {
+        ref = reap_before_put(keyspace, put->key, ref);
     }
     if (ref != TORC_REF_NONE) {
         uint8_t *record = record_at(keyspace, ref);
@@ -616,22 +643,15 @@ int64_t torc_hash_put_expiring(struct torc_keyspace *keyspace, const struct torc
     return put_pairs_until(keyspace, key, pairs, n_pairs, when);
 }
 
-int torc_hash_promote(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref,
-                      uint64_t *out_ref)
+int torc_hash_build_full(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref,
+                         uint64_t *out_root, uint64_t *out_ref)
 {
     uint8_t *record = record_at(keyspace, ref);
     const struct put put = {
         .keyspace = keyspace, .key = key, .expiry = torc_record_key_expiry(record)};
-    uint64_t root;
-    uint64_t new_ref;
     int64_t created =
-        build_full(&put, torc_keyspace_payload(record, key->name.len), &root, &new_ref);
-    if (created < 0) {
-        return (int)created;
-    }
-    torc_keyspace_replace(keyspace, key, ref, new_ref);
-    *out_ref = new_ref;
-    return 0;
+        build_full(&put, torc_keyspace_payload(record, key->name.len), out_root, out_ref);
+    return created < 0 ? (int)created : 0;
 }
 
 int torc_hash_put_absent(struct torc_keyspace *keyspace, const struct torc_key *key,

@@ -141,11 +141,18 @@ enum torc_encoding torc_keyspace_encoding(const struct torc_keyspace *keyspace,
                                        : TORC_ENCODING_NONE;
 }
 
-/* A key with this record is there now. */
-static void count_in(struct torc_keyspace *keyspace, const uint8_t *record)
+/* The key with this record is there now. */
+static inline void count_in(struct torc_keyspace *keyspace, const struct torc_key *key,
+                            uint64_t ref)
 {
+    uint8_t *record = torc_arena_at(keyspace->arena, ref);
     keyspace->root->n_expiring += torc_record_expires(record);
-    keyspace->root->n_expiring_hashes += torc_keyspace_has_times(keyspace, record);
+    if (TORC_LIKELY(torc_record_type(record) == TORC_RECORD_COMPACT)) {
+        keyspace->root->n_expiring_hashes +=
+            torc_compact_expires(torc_keyspace_payload(record, key->name.len));
+    } else {
+        keyspace->root->n_expiring_hashes += torc_keyspace_has_times(keyspace, record);
+    }
 }
 
 int torc_keyspace_insert(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref)
@@ -170,7 +177,7 @@ int torc_keyspace_insert(struct torc_keyspace *keyspace, const struct torc_key *
         root->spare = spare;
     }
     torc_table_insert(arena, &root->table, key->hash, ref);
-    count_in(keyspace, torc_arena_at(arena, ref));
+    count_in(keyspace, key, ref);
     return 0;
 }
 
@@ -200,7 +207,7 @@ static void free_record(struct torc_keyspace *keyspace, uint64_t ref)
 void torc_keyspace_supersede(struct torc_keyspace *keyspace, const struct torc_key *key,
                              uint64_t old_ref, uint64_t ref)
 {
-    count_in(keyspace, torc_arena_at(keyspace->arena, ref));
+    count_in(keyspace, key, ref);
     torc_table_replace(keyspace->arena, &keyspace->root->table, key->hash, old_ref, ref);
     free_record(keyspace, old_ref);
 }

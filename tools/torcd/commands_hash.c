@@ -29,8 +29,8 @@ static void reply_count(struct torc_call *call, int64_t count)
 }
 
 /* HSET and HMSET: the number of fields created or -errno; false: the answer was given. */
-static bool set_pairs(struct torc_service *service, struct torc_call *call, const char *name,
-                      int64_t *out_created)
+static TORC_ALWAYS_INLINE bool set_pairs(struct torc_service *service, struct torc_call *call,
+                                         const char *name, int64_t *out_created)
 {
     const struct torc_request *request = &call->request;
     if (request->n_strings % 2 == 0) {
