@@ -79,6 +79,11 @@ expect 0 "(empty array)" --no-raw HGETALL none </dev/null
 expect 0 '1) "0"
 2) 1) "h"' --no-raw SCAN 0 </dev/null
 expect 0 "hash" TYPE h </dev/null
+expect 0 '1) (integer) -1
+2) (integer) -2' --no-raw httl h FIELDS 2 a zz </dev/null
+expect 0 '-1
+-2' HTTL h FIELDS 2 a zz </dev/null
+expect 0 '(integer) -1' --no-raw TTL h </dev/null
 expect 1 "(error) ERR wrong number of arguments for 'hset' command" --no-raw HSET h a </dev/null
 expect 1 "ERR unknown command 'FOO', with args beginning with: 'a' 'b' " FOO a b </dev/null
 expect 1 "ERR syntax error" SCAN 0 NONSENSE 5 </dev/null
