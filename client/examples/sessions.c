@@ -107,6 +107,9 @@ static bool run_line(struct torc *torc, char *line, int *out_error)
          word = strtok_r(NULL, " \t\r\n", &rest)) {
         words[n_words++] = word;
     }
+    if (n_words < 2) {
+        return false; /* each command has a user */
+    }
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (n_words != commands[i].n_words || strcmp(words[0], commands[i].name) != 0) {
             continue;
