@@ -40,15 +40,18 @@ endif()
 
 if(TARGET torc_cli AND TARGET torcd)
   # Run by the script, against the server that it starts.
-  add_executable(hash_calls e2e/hash_calls.c support/fake_server.c)
-  target_link_libraries(hash_calls PRIVATE torc_client torc_test_support)
-  set_target_properties(hash_calls PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  foreach(name hash_calls time_calls)
+    add_executable(${name} e2e/${name}.c support/fake_server.c)
+    target_link_libraries(${name} PRIVATE torc_client torc_test_support)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  endforeach()
   add_test(NAME e2e_client
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/client.sh $<TARGET_FILE:torcd> $<TARGET_FILE:torc-cli>
             $<TARGET_FILE:test_calls> $<TARGET_FILE:test_pipeline>
             $<TARGET_FILE:torc_example_quotes> $<TARGET_FILE:torc_example_feature_fetch>
             $<TARGET_FILE:hash_calls> $<TARGET_FILE:test_loans>
-            $<TARGET_FILE:torc_example_ranking> $<TARGET_FILE:torc_example_presence>)
+            $<TARGET_FILE:torc_example_ranking> $<TARGET_FILE:torc_example_presence>
+            $<TARGET_FILE:time_calls> $<TARGET_FILE:torc_example_sessions>)
   set_tests_properties(e2e_client PROPERTIES LABELS e2e TIMEOUT 120)
   if(TORC_SANITIZE)
     set_tests_properties(e2e_client PROPERTIES ENVIRONMENT "CK_FORK=no")

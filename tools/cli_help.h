@@ -11,7 +11,7 @@
 #include "ring/ops.h"
 
 #define TORC_CLI_NAMES_MAX  (TORC_OP_LIMIT + 3) /* the table's, and help, quit, exit */
-#define TORC_CLI_HINT_BYTES 128
+#define TORC_CLI_HINT_BYTES 256
 
 /* The ways a word can go on. */
 struct torc_cli_completion {

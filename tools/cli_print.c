@@ -32,6 +32,12 @@ static void put_quoted(FILE *out, struct torc_bytes bytes)
     (void)putc('"', out);
 }
 
+static void put_number(FILE *out, struct torc_bytes bytes)
+{
+    (void)fputs("(integer) ", out);
+    put_bytes(out, bytes);
+}
+
 static int count_digits(size_t n)
 {
     int digits = 1;
@@ -42,7 +48,8 @@ static int count_digits(size_t n)
 }
 
 /* Numbered items; the first one starts where the line is, the others `indent` blanks further in. */
-static void put_items(FILE *out, const struct torc_result *result, int indent)
+static void put_items(FILE *out, const struct torc_result *result, int indent,
+                      void (*put_item)(FILE *out, struct torc_bytes item))
 {
     if (result->count == 0) {
         (void)fputs("(empty array)\n", out);
@@ -55,7 +62,7 @@ static void put_items(FILE *out, const struct torc_result *result, int indent)
         if (item.data == NULL) {
             (void)fputs("(nil)", out);
         } else {
-            put_quoted(out, item);
+            put_item(out, item);
         }
         (void)putc('\n', out);
     }
@@ -81,11 +88,11 @@ static void print_for_person(FILE *out, const struct torc_result *result)
         break;
     case TORC_ARRAY:
     case TORC_MAP:
-        put_items(out, result, 0);
+        put_items(out, result, 0, put_quoted);
         break;
     case TORC_CURSOR:
         (void)fprintf(out, "1) \"%" PRIu64 "\"\n2) ", result->cursor);
-        put_items(out, result, 3);
+        put_items(out, result, 3, put_quoted);
         break;
     case TORC_ERROR:
         (void)fputs("(error) ", out);
@@ -134,6 +141,15 @@ void torc_cli_print(FILE *out, const struct torc_result *result, bool raw)
     }
 }
 
+void torc_cli_print_numbers(FILE *out, const struct torc_result *result)
+{
+    if (result->kind == TORC_ARRAY) {
+        put_items(out, result, 0, put_number);
+    } else {
+        print_for_person(out, result);
+    }
+}
+
 void torc_cli_print_error(FILE *out, const char *text, bool raw)
 {
     (void)fprintf(out, "%s%s\n", raw ? "" : "(error) ", text);
@@ -154,6 +170,20 @@ bool torc_cli_is_prose(const struct torc_bytes *words, size_t n_words)
         const char *sub = commands[i][1];
         if (n_words >= 1 && is_word(words[0], commands[i][0]) &&
             (sub == NULL || (n_words >= 2 && is_word(words[1], sub)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool torc_cli_has_numbers(const struct torc_bytes *words, size_t n_words)
+{
+    static const char *const commands[] = {
+        "hexpire", "hpexpire",    "hexpireat",    "hpexpireat", "httl",
+        "hpttl",   "hexpiretime", "hpexpiretime", "hpersist",
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (n_words >= 1 && is_word(words[0], commands[i])) {
             return true;
         }
     }

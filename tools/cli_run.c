@@ -32,7 +32,12 @@ enum torc_cli_outcome torc_cli_run(struct torc_cli *cli, const struct torc_bytes
     struct torc_result result;
     int rc = torc_command(cli->torc, words, n_words, &result);
     if (rc == TORC_OK) {
-        torc_cli_print(stdout, &result, cli->raw || torc_cli_is_prose(words, n_words));
+        bool raw = cli->raw || torc_cli_is_prose(words, n_words);
+        if (!raw && torc_cli_has_numbers(words, n_words)) {
+            torc_cli_print_numbers(stdout, &result);
+        } else {
+            torc_cli_print(stdout, &result, raw);
+        }
         return TORC_CLI_GOOD;
     }
     if (is_answer(rc)) {

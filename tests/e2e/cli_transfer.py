@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torc-cli --export and --pipe: everything comes back, in a torcd and in a redis-server; what goes
-wrong is said."""
+"""torc-cli --export and --pipe: everything comes back, times included, in a torcd and in a
+redis-server; what goes wrong is said."""
 
 import argparse
 import os
@@ -174,6 +174,119 @@ def everything_comes_back():
             connection.close()
 
 
+FAR_MS = 4102444800000  # 2100-01-01
+
+
+def times_of(connection, data):
+    """The times of all keys, and of their fields; -1 none."""
+    keys = {key: connection.call("PEXPIRETIME", key) for key in data}
+    fields = {}
+    for key, pairs in data.items():
+        names = list(pairs)
+        for at in range(0, len(names), 500):
+            part = names[at : at + 500]
+            times = connection.call("HPEXPIRETIME", key, "FIELDS", len(part), *part)
+            fields.update(((key, name), when) for name, when in zip(part, times))
+    return keys, fields
+
+
+def set_times(connection, data):
+    """Of every other key, and of every third field of each hash; some are alike."""
+    for i, (key, pairs) in enumerate(data.items()):
+        for j, name in enumerate(list(pairs)[::3]):
+            got = connection.call("HPEXPIREAT", key, FAR_MS + j % 40, "FIELDS", 1, name)
+            assert got == [1], (key, name, got)
+        if i % 2 == 1:
+            assert connection.call("PEXPIREAT", key, FAR_MS + i) == 1, key
+
+
+def timed_data():
+    data = {
+        b"compact": {b"a": b"1", b"b": b"2", b"c": b"3", b"d": b"4"},
+        b"\0\r\n key": {b"\r\n%d" % i: binary(i, 40)[:i] for i in range(20)},
+        b"full": {b"field:%d" % i: b"v%d" % i for i in range(3000)},
+    }
+    for i in range(100):
+        data[b"user:%d" % i] = {b"name": b"n%d" % i}
+    return data
+
+
+def times_come_back_and_what_has_ended_does_not():
+    data = timed_data()
+    with Folder() as folder:
+        with Server(ARGUMENTS.torcd, folder, name="a") as server:
+            connection = server.connect()
+            fill(connection, data)
+            set_times(connection, data)
+            times = times_of(connection, data)
+            assert sorted({when > 0 for when in times[0].values()}) == [False, True]
+            assert sorted({when > 0 for when in times[1].values()}) == [False, True]
+            # These end before the export: a key, a field, and the only field of a hash.
+            fill(connection, {key: {b"f": b"v", b"g": b"w"} for key in (b"ends", b"less")})
+            fill(connection, {b"empty": {b"f": b"v"}})
+            assert connection.call("PEXPIRE", "ends", 1) == 1
+            assert connection.call("HPEXPIRE", "less", 1, "FIELDS", 1, "f") == [1]
+            assert connection.call("HPEXPIRE", "empty", 1, "FIELDS", 1, "f") == [1]
+            wait_until(
+                lambda: connection.call("EXISTS", "ends", "empty") == 0
+                and connection.call("HLEN", "less") == 1,
+                "the end of what has a time",
+            )
+            connection.close()
+            done = cli(server, "--export")
+            assert (done.returncode, done.stderr) == (0, b""), done.stderr
+            stream = done.stdout
+        wanted = {**data, b"less": {b"g": b"w"}}
+        # A stream that was kept for long has times that are past by now.
+        late = (
+            encode("HSET", "late", "f", "v")
+            + encode("PEXPIREAT", "late", "1")
+            + encode("HSET", "later", "f", "v", "g", "w")
+            + encode("HPEXPIREAT", "later", "1", "FIELDS", "1", "f")
+        )
+        wanted[b"later"] = {b"g": b"w"}
+        with Server(ARGUMENTS.torcd, folder, name="b") as server:
+            done = cli(server, "--pipe", input=stream + late)
+            assert done.returncode == 0, done
+            connection = server.connect()
+            assert_same(read_all(connection), wanted)
+            assert times_of(connection, data) == times
+            assert connection.call("PEXPIRETIME", "less") == -1
+            connection.close()
+
+
+def times_of_keys_go_to_a_redis_server():
+    """Only those, since the redis-server may be too old for times of fields."""
+    if shutil.which("redis-server") is None or shutil.which("redis-cli") is None:
+        skip("no redis-server and redis-cli")
+    data = timed_data()
+    with Folder() as folder:
+        with Server(ARGUMENTS.torcd, folder) as server:
+            connection = server.connect()
+            fill(connection, data)
+            for i, key in enumerate(data):
+                if i % 2 == 1:
+                    assert connection.call("PEXPIREAT", key, FAR_MS + i) == 1
+            times = {key: connection.call("PEXPIRETIME", key) for key in data}
+            connection.close()
+            done = cli(server, "--export")
+            assert (done.returncode, done.stderr) == (0, b""), done.stderr
+        n = sum(1 for _ in commands_of(done.stdout))
+        with Redis(folder) as redis:
+            piped = subprocess.run(
+                ["redis-cli", "-s", redis.address, "--pipe"],
+                input=done.stdout,
+                capture_output=True,
+                timeout=DEADLINE_S,
+                check=False,
+            )
+            assert b"errors: 0, replies: %d" % n in piped.stdout, piped
+            connection = Connection(redis.address)
+            assert_same(read_all(connection), data)
+            assert {key: connection.call("PEXPIRETIME", key) for key in data} == times
+            connection.close()
+
+
 def an_empty_server_gives_an_empty_stream():
     with Folder() as folder, Server(ARGUMENTS.torcd, folder) as server:
         done = cli(server, "--export")
@@ -290,6 +403,8 @@ if __name__ == "__main__":
             an_output_that_cannot_be_written_is_an_error,
             a_server_that_dies_is_said,
             a_hash_above_the_longest_reply_is_scanned_or_named,
+            times_come_back_and_what_has_ended_does_not,
             everything_comes_back,
+            times_of_keys_go_to_a_redis_server,
         ]
     )

@@ -3,11 +3,11 @@
 #
 # torc-cli, the examples and the client's tests against a real torcd.
 # usage: client.sh TORCD TORC_CLI TEST_CALLS TEST_PIPELINE QUOTES FEATURE_FETCH HASH_CALLS TEST_LOANS
-#                  RANKING PRESENCE
+#                  RANKING PRESENCE TIME_CALLS SESSIONS
 set -u
 torcd=$1 cli=$2 test_calls=$3 test_pipeline=$4 quotes=$5 feature_fetch=$6 hash_calls=$7 test_loans=$8
 shift 8
-ranking=$1 presence=$2
+ranking=$1 presence=$2 time_calls=$3 sessions=$4
 
 folder=$(mktemp -d)
 socket=$folder/torc.sock
@@ -79,6 +79,11 @@ expect 0 "(empty array)" --no-raw HGETALL none </dev/null
 expect 0 '1) "0"
 2) 1) "h"' --no-raw SCAN 0 </dev/null
 expect 0 "hash" TYPE h </dev/null
+expect 0 '1) (integer) -1
+2) (integer) -2' --no-raw httl h FIELDS 2 a zz </dev/null
+expect 0 '-1
+-2' HTTL h FIELDS 2 a zz </dev/null
+expect 0 '(integer) -1' --no-raw TTL h </dev/null
 expect 1 "(error) ERR wrong number of arguments for 'hset' command" --no-raw HSET h a </dev/null
 expect 1 "ERR unknown command 'FOO', with args beginning with: 'a' 'b' " FOO a b </dev/null
 expect 1 "ERR syntax error" SCAN 0 NONSENSE 5 </dev/null
@@ -117,6 +122,7 @@ LINES
 TORC_TEST_SOCKET=$socket "$test_calls" || fail "calls"
 TORC_TEST_SOCKET=$socket "$test_pipeline" || fail "pipeline"
 TORC_TEST_SOCKET=$socket "$hash_calls" || fail "hash calls"
+TORC_TEST_SOCKET=$socket "$time_calls" || fail "time calls"
 "$quotes" "$socket" >"$folder/quotes" || fail "quotes"
 grep -q "^EURUSD  1\.08" "$folder/quotes" || fail "the quote of EURUSD"
 "$feature_fetch" "$socket" >"$folder/features" || fail "feature_fetch"
@@ -139,6 +145,43 @@ grep -q "^5 players, 3 lines refused$" "$folder/ranking" || fail "players and re
 grep -q "^line 5: ERR value is not an integer" "$folder/stderr" || fail "a line refused before it is sent"
 grep -q "^line 6: not \"player points\"" "$folder/stderr" || fail "an empty line"
 grep -q "^line 7: ERR hash value is not an integer" "$folder/stderr" || fail "a line refused by the server"
+
+# --- sessions whose tokens end ---
+"$sessions" "$socket" >"$folder/sessions" 2>"$folder/stderr" <<'LINES' && fail "wrong lines end with 1"
+login ada phone 3600000
+login ada desk 3600000
+login bob desk 3600000
+login ada desk 3600000
+check ada desk 3600000
+devices ada
+logout ada desk
+check ada desk 3600000
+login bob phone 0
+check bob phone 3600000
+devices ada
+devices eve
+dance ada
+login ada phone soon
+LINES
+cat >"$folder/wanted" <<'LINES'
+ada: logged in on phone
+ada: logged in on desk
+bob: logged in on desk
+ada: already on desk
+ada: desk is good
+ada: 2 devices
+ada: logged out of desk
+ada: desk is unknown
+bob: logged in on phone
+bob: phone is unknown
+ada: 1 devices
+eve: 0 devices
+LINES
+cmp "$folder/sessions" "$folder/wanted" || fail "what becomes of the sessions"
+grep -q "^line 13: not a command" "$folder/stderr" || fail "an unknown command"
+grep -q "^line 14: not a command" "$folder/stderr" || fail "a time that is no number"
+"$cli" -c "$socket" --raw HPTTL session:ada FIELDS 1 phone </dev/null | grep -q "^[1-9]" ||
+    fail "a session has a time"
 
 # --- a program that survives a restart of the server ---
 mkfifo "$folder/beats"

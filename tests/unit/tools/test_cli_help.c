@@ -113,6 +113,19 @@ START_TEST(arguments_are_named_by_shape_and_count)
 }
 END_TEST
 
+/* The words that must be there; options may stand between them. */
+static int words_outside_brackets(const char *text)
+{
+    int n = 0;
+    int depth = 0;
+    for (const char *p = text; *p != '\0'; p++) {
+        depth += (*p == '[') - (*p == ']');
+        bool begins = p == text || p[-1] == ' ';
+        n += depth == 0 && begins && *p != ' ';
+    }
+    return n;
+}
+
 START_TEST(every_command_has_arguments_that_suit_its_arity)
 {
     for (unsigned op = 1; op < TORC_OP_LIMIT; op++) {
@@ -123,10 +136,7 @@ START_TEST(every_command_has_arguments_that_suit_its_arity)
         const char *text = arguments((enum torc_op)op);
         ck_assert_uint_lt(strlen(text), TORC_CLI_HINT_BYTES - 1);
         int required = strchr(info->name, '|') != NULL ? 2 : 1;
-        for (const char *p = text; *p != '\0' && *p != '['; required++) {
-            p += strcspn(p, " ");
-            p += *p == ' ';
-        }
+        required += words_outside_brackets(text);
         int arity = info->arity < 0 ? -info->arity : info->arity;
         ck_assert_msg(required == arity, "%s %s", info->name, text);
         ck_assert_msg((strchr(text, '[') != NULL) == (info->arity < 0) || op == TORC_OP_QUIT,
@@ -145,6 +155,8 @@ START_TEST(a_hint_shows_what_is_left_to_type)
     ck_assert_str_eq(hint("hset k f v "), "[field value ...]");
     ck_assert_str_eq(hint("hset k f v f v f "), "[field value ...]");
     ck_assert_str_eq(hint("hget k f "), "");
+    ck_assert_str_eq(hint("hexpire k "), "seconds [NX|XX|GT|LT] FIELDS count field [field ...]");
+    ck_assert_str_eq(hint("hexpire k 5 "), "[NX|XX|GT|LT] FIELDS count field [field ...]");
     ck_assert_str_eq(hint("memory "), "");
     ck_assert_str_eq(hint("memory usage"), "");
     ck_assert_str_eq(hint("memory usage "), "key [SAMPLES count]");

@@ -83,6 +83,25 @@ START_TEST(items_are_numbered_for_a_person_and_lines_for_a_program)
 }
 END_TEST
 
+START_TEST(items_that_are_numbers_are_not_quoted)
+{
+    static const char *const items[] = {"-2", "4102444800000"};
+    static const struct torc_bytes numbers[] = {{"HTTL", 4}, {"k", 1}};
+    static const struct torc_bytes strings[] = {{"HMGET", 5}, {"httl", 4}};
+    char text[128] = "";
+    FILE *out = fmemopen(text, sizeof text - 1, "w");
+    ck_assert_ptr_nonnull(out);
+    struct torc_result result = array_of(TORC_ARRAY, items, 2);
+    torc_cli_print_numbers(out, &result);
+    torc_cli_print_numbers(out, &(struct torc_result){.kind = TORC_NIL});
+    ck_assert_int_eq(fclose(out), 0);
+    ck_assert_str_eq(text, "1) (integer) -2\n2) (integer) 4102444800000\n(nil)\n");
+    ck_assert(torc_cli_has_numbers(numbers, 2));
+    ck_assert(!torc_cli_has_numbers(strings, 2));
+    ck_assert(!torc_cli_has_numbers(numbers, 0));
+}
+END_TEST
+
 START_TEST(a_page_has_its_cursor_first)
 {
     static const char *const items[] = {"k1", "k2"};
@@ -114,6 +133,7 @@ int main(void)
     tcase_add_test(tcase, single_values_are_printed_by_their_type);
     tcase_add_test(tcase, strings_are_quoted_for_a_person_and_verbatim_for_a_program);
     tcase_add_test(tcase, items_are_numbered_for_a_person_and_lines_for_a_program);
+    tcase_add_test(tcase, items_that_are_numbers_are_not_quoted);
     tcase_add_test(tcase, a_page_has_its_cursor_first);
     tcase_add_test(tcase, prose_is_known_by_its_command);
     suite_add_tcase(suite, tcase);
