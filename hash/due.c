@@ -13,6 +13,7 @@
 #define USED_MAX      60u /* bits of a hash that choose slots, so a cell has 16 hashes or more */
 #define STEPS_MAX     (USED_MAX / NODE_MAX_LOG2 + 2)
 #define CELL_MIN      (TORC_DUE_CELL_MAX / 16) /* smaller cells are merged */
+#define CELL_USUAL    (TORC_DUE_CELL_MAX / 2)  /* entries of a cell */
 static_assert(TORC_ARENA_REF_BITS <= SIZE_SHIFT, "a reference and a size share 64 bits");
 static_assert(SLOT_LOG2 + NODE_MIN_LOG2 >= TORC_BLOCK_MIN_LOG2, "a node is one block");
 
@@ -209,21 +210,40 @@ void torc_due_note(const struct torc_arena *arena, struct torc_due *due, uint64_
     }
 }
 
-/* The first hash of the first cell with the least bound. */
-static uint64_t least_hash(const struct torc_arena *arena, const struct torc_due *due)
+static uint64_t reverse_bits(uint64_t v)
 {
+    v = (v >> 1 & 0x5555555555555555ull) | (v & 0x5555555555555555ull) << 1;
+    v = (v >> 2 & 0x3333333333333333ull) | (v & 0x3333333333333333ull) << 2;
+    v = (v >> 4 & 0x0f0f0f0f0f0f0f0full) | (v & 0x0f0f0f0f0f0f0f0full) << 4;
+    return __builtin_bswap64(v);
+}
+
+/* The number of the first slot that is due, from `wanted` on and then from the front; one is. */
+static unsigned next_due(const struct slot *slots, unsigned n, unsigned wanted, uint64_t now)
+{
+    while (slots[wanted].bound > now) {
+        wanted = (wanted + 1) % n;
+    }
+    return wanted;
+}
+
+/* The first hash of a cell that is due. Whoever removes entries in the order of their hashes
+ * empties one end of a table while the other is full, and it cannot shrink then. So of many cells
+ * they are taken in the order of bit-reversed numbers (van der Corput 1935), as in a scan
+ * (hash/table_scan.c): about one number for each cell that was emptied, by what is left. */
+static uint64_t due_hash(const struct torc_arena *arena, const struct torc_due *due, uint64_t now,
+                         uint64_t population)
+{
+    uint64_t wanted = reverse_bits(population / CELL_USUAL);
     uint64_t hash = 0;
     unsigned used = 0;
     for (uint64_t child = due->root; child != 0;) {
         const struct slot *slots = child_slots(arena, child);
         unsigned log2 = child_log2(child);
-        unsigned least = 0;
-        for (unsigned i = 1; i < 1u << log2; i++) {
-            least = slots[i].bound < slots[least].bound ? i : least;
-        }
+        unsigned next = next_due(slots, 1u << log2, slot_of(wanted, used, log2), now);
         used += log2;
-        hash |= (uint64_t)least << (64 - used);
-        child = slots[least].child;
+        hash |= (uint64_t)next << (64 - used);
+        child = slots[next].child;
     }
     return hash;
 }
@@ -234,7 +254,7 @@ bool torc_due_next(struct torc_arena *arena, struct torc_due *due, uint64_t now,
     if (due->bound > now || due->bound == TORC_EXPIRY_NEVER) {
         return false;
     }
-    uint64_t hash = least_hash(arena, due);
+    uint64_t hash = due_hash(arena, due, now, population);
     /* Without memory the cell stays as large as it is: then more entries are looked at. */
     int rc = torc_due_reserve(arena, due, hash, population);
     (void)rc;

@@ -51,8 +51,9 @@ int torc_due_reserve(struct torc_arena *arena, struct torc_due *due, uint64_t ha
 void torc_due_note(const struct torc_arena *arena, struct torc_due *due, uint64_t hash,
                    uint64_t when);
 
-/* The cell with the least bound if that is at or before `now`; splits it first, as far as memory
- * allows, while it is too large. False: nothing is due. */
+/* A cell whose bound is at or before `now`, of several one as if by chance: what is removed in this
+ * order leaves the table evenly filled. Splits it first, as far as memory allows, while it is too
+ * large. False: nothing is due. */
 bool torc_due_next(struct torc_arena *arena, struct torc_due *due, uint64_t now,
                    uint64_t population, struct torc_due_cell *out_cell) TORC_MUST_USE;
 

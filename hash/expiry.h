@@ -112,7 +112,7 @@ int torc_keyspace_copy(struct torc_keyspace *keyspace, const struct torc_key *fr
  * left; false: come again. O(1) if nothing is due. */
 bool torc_keyspace_reap_key(struct torc_keyspace *keyspace, const struct torc_key *key,
                             unsigned budget) TORC_MUST_USE;
-/* The same for all keys: what became due first goes first. `budget` counts keys and fields looked
+/* The same for all keys, of many that are due in no order. `budget` counts keys and fields looked
  * at. True: nothing past is left. O(1) if nothing is due. */
 bool torc_keyspace_reap(struct torc_keyspace *keyspace, unsigned budget) TORC_MUST_USE;
 /* When reap() has something to do next at the earliest; TORC_EXPIRY_NEVER. A poller that sleeps

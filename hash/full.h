@@ -157,10 +157,10 @@ static inline uint64_t torc_full_due(const struct torc_full *full)
     return full->n_expiring == 0 ? TORC_EXPIRY_NEVER : full->due.bound;
 }
 
-/* Remove fields that are past at `now`, those that became due first before others. *budget, fields
- * looked at, goes down by what was used: at most by what there is, but the work may be that of one
- * cell (hash/due.h) more. *out_removed: how many were removed. True: nothing past is left, and
- * torc_full_due() is later than `now`. Never fails. O(1) if nothing is due. */
+/* Remove fields that are past at `now`, of many in no order. *budget, fields looked at, goes down
+ * by what was used: at most by what there is, but the work may be that of one cell (hash/due.h)
+ * more. *out_removed: how many were removed. True: nothing past is left, and torc_full_due() is
+ * later than `now`. Never fails. O(1) if nothing is due. */
 bool torc_full_reap(struct torc_arena *arena, uint64_t root, uint64_t now, unsigned *budget,
                     uint64_t *out_removed) TORC_MUST_USE;
 

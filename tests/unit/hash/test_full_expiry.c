@@ -383,6 +383,28 @@ START_TEST(a_reap_goes_on_where_its_budget_ended)
 }
 END_TEST
 
+/* Removal in the order of hashes would leave one end of the index full and the rest empty, and the
+ * entries of the full end as guests all over it: each step then walks thousands of lines. */
+START_TEST(a_mass_that_ends_leaves_the_index_even)
+{
+    enum { N = 60000 };
+    uint64_t most_far = 0;
+    bool done;
+    fill(N, 20, at_once);
+    do {
+        unsigned budget = 64;
+        uint64_t removed;
+        done = torc_full_reap(arena, root, LATER, &budget, &removed);
+        most_far = torc_max_u64(most_far, full()->table.n_far);
+        if (torc_full_count(arena, root) % 64 == 0) {
+            check();
+        }
+    } while (!done);
+    ck_assert_uint_eq(torc_full_count(arena, root), 0);
+    ck_assert_uint_le(most_far, N / 100);
+}
+END_TEST
+
 START_TEST(a_time_put_off_costs_a_look_and_nothing_else)
 {
     unsigned budget = 100;
@@ -538,6 +560,7 @@ int main(void)
     tcase_add_test(tcase, a_put_of_many_pairs_with_times_is_all_or_nothing);
     tcase_add_test(tcase, a_reap_removes_what_is_past_and_nothing_else);
     tcase_add_test(tcase, a_reap_goes_on_where_its_budget_ended);
+    tcase_add_test(tcase, a_mass_that_ends_leaves_the_index_even);
     tcase_add_test(tcase, a_time_put_off_costs_a_look_and_nothing_else);
     tcase_add_test(tcase, the_tree_goes_with_the_last_time);
     tcase_add_test(tcase, a_moved_record_keeps_its_time);
