@@ -85,6 +85,28 @@ static bool has_room(const struct change *change, const uint8_t *block)
 
 static int change_full(const struct change *change, uint64_t root);
 
+/* The block cannot hold the times: the hash becomes full, all of it beside the block first. */
+static int change_to_full(const struct change *change, uint64_t ref)
+{
+    struct torc_keyspace *keyspace = change->keyspace;
+    struct torc_arena *arena = keyspace->arena;
+    uint64_t root;
+    uint64_t new_ref;
+    int rc = torc_hash_build_full(keyspace, change->key, ref, &root, &new_ref);
+    if (rc != 0) {
+        return rc;
+    }
+    rc = change_full(change, root);
+    if (rc != 0) {
+        (void)torc_record_release(arena, torc_stream_shared(arena), new_ref);
+        torc_full_destroy(arena, root);
+        return rc;
+    }
+    torc_keyspace_replace(keyspace, change->key, ref, new_ref);
+    torc_keyspace_note_full(keyspace, root);
+    return 0;
+}
+
 /* The key's record may be another one afterwards. */
 static int change_compact(const struct change *change, uint64_t ref)
 {
@@ -108,11 +130,7 @@ static int change_compact(const struct change *change, uint64_t ref)
     if (rc == 0) {
         return torc_hash_store_scratch(keyspace, change->key, ref);
     }
-    rc = torc_hash_promote(keyspace, change->key, ref, &ref);
-    if (rc != 0) {
-        return rc;
-    }
-    return change_full(change, torc_record_root(record_at(keyspace, ref)));
+    return change_to_full(change, ref);
 }
 
 /* --- full --- */
@@ -137,7 +155,6 @@ static int change_full(const struct change *change, uint64_t root)
         }
         change->results[i] = result;
     }
-    torc_keyspace_note_full(keyspace, root);
     return rc;
 }
 
@@ -165,9 +182,12 @@ static int change_record(const struct change *change, uint64_t ref)
     if (rc != 0) {
         return rc;
     }
-    rc = torc_record_type(record) == TORC_RECORD_COMPACT
-             ? change_compact(change, ref)
-             : change_full(change, torc_record_root(record));
+    if (torc_record_type(record) == TORC_RECORD_COMPACT) {
+        rc = change_compact(change, ref);
+    } else {
+        rc = change_full(change, torc_record_root(record));
+        torc_keyspace_note_full(keyspace, torc_record_root(record));
+    }
     /* Of a full hash some fields may have their time if others were refused it. */
     ref = torc_keyspace_find_any(keyspace, key);
     record = record_at(keyspace, ref);
@@ -207,29 +227,29 @@ int torc_hash_expire(struct torc_keyspace *keyspace, const struct torc_key *key,
                      unsigned conditions, int8_t *out_results)
 {
     assert(when - 1 < TORC_EXPIRY_MAX);
-    const struct change change = {
+    struct change change = {
         .keyspace = keyspace,
         .key = key,
         .fields = fields,
         .n_fields = n_fields,
         .when = when,
         .conditions = conditions,
-        .results = out_results,
     };
+    change.results = out_results;
     return change_times(&change);
 }
 
 int torc_hash_persist(struct torc_keyspace *keyspace, const struct torc_key *key,
                       const struct torc_slice *fields, size_t n_fields, int8_t *out_results)
 {
-    const struct change change = {
+    struct change change = {
         .keyspace = keyspace,
         .key = key,
         .fields = fields,
         .n_fields = n_fields,
         .when = TORC_EXPIRY_NONE,
-        .results = out_results,
     };
+    change.results = out_results;
     return change_times(&change);
 }
 

@@ -22,6 +22,9 @@
 /* Fields that are copied from a block into a full hash at once. */
 #define COPY_BATCH 16u
 
+/* Past fields that are removed before a put to a full hash that may have no others. */
+#define REAP_FIELDS 256u
+
 static uint8_t *record_at(const struct torc_keyspace *keyspace, uint64_t ref)
 {
     return torc_arena_at(keyspace->arena, ref);
@@ -538,6 +541,22 @@ static int64_t put_and_note(struct put *put, uint64_t ref, enum torc_record_type
     return created;
 }
 
+/* Every field of this full hash may be past: then the key is to be made anew, without the time that
+ * it had. The record, or TORC_REF_NONE if so. Where more are past than are looked at here, the key
+ * lives on. */
+static TORC_COLD uint64_t reap_before_put(struct torc_keyspace *keyspace,
+                                          const struct torc_key *key, uint64_t ref)
+{
+    const uint8_t *record = record_at(keyspace, ref);
+    const struct torc_full *full = torc_full_at(keyspace->arena, torc_record_root(record));
+    if (full->n_expiring != full->table.count || torc_full_due(full) > keyspace->now) {
+        return ref;
+    }
+    return torc_keyspace_reap_key(keyspace, key, REAP_FIELDS)
+               ? torc_keyspace_find_any(keyspace, key)
+               : ref;
+}
+
 static int64_t put_planned(struct put *put, uint64_t ref)
 {
     struct torc_keyspace *keyspace = put->keyspace;
@@ -545,6 +564,10 @@ static int64_t put_planned(struct put *put, uint64_t ref)
     put->plan.verbatim = keyspace->limits->disable_encoding;
     if (ref != TORC_REF_NONE) {
         ref = torc_keyspace_reap_block(keyspace, put->key, ref);
+    }
+    if (ref != TORC_REF_NONE && torc_record_type(record_at(keyspace, ref)) == TORC_RECORD_FULL &&
+        TORC_UNLIKELY(torc_record_expires(record_at(keyspace, ref)))) {
+        ref = reap_before_put(keyspace, put->key, ref);
     }
     if (ref != TORC_REF_NONE) {
         uint8_t *record = record_at(keyspace, ref);
@@ -620,22 +643,15 @@ int64_t torc_hash_put_expiring(struct torc_keyspace *keyspace, const struct torc
     return put_pairs_until(keyspace, key, pairs, n_pairs, when);
 }
 
-int torc_hash_promote(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref,
-                      uint64_t *out_ref)
+int torc_hash_build_full(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref,
+                         uint64_t *out_root, uint64_t *out_ref)
 {
     uint8_t *record = record_at(keyspace, ref);
     const struct put put = {
         .keyspace = keyspace, .key = key, .expiry = torc_record_key_expiry(record)};
-    uint64_t root;
-    uint64_t new_ref;
     int64_t created =
-        build_full(&put, torc_keyspace_payload(record, key->name.len), &root, &new_ref);
-    if (created < 0) {
-        return (int)created;
-    }
-    torc_keyspace_replace(keyspace, key, ref, new_ref);
-    *out_ref = new_ref;
-    return 0;
+        build_full(&put, torc_keyspace_payload(record, key->name.len), out_root, out_ref);
+    return created < 0 ? (int)created : 0;
 }
 
 int torc_hash_put_absent(struct torc_keyspace *keyspace, const struct torc_key *key,

@@ -203,10 +203,10 @@ void torc_hash_pack(struct torc_keyspace *keyspace, uint64_t ref, size_t min_sav
 
 /* --- hash_put.c --- */
 
-/* Make the compact hash of the key's record `ref` a full one. The new record in *out_ref; -ENOSPC,
- * -ENOMEM: nothing changed. */
-int torc_hash_promote(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref,
-                      uint64_t *out_ref) TORC_MUST_USE;
+/* Make a full hash of the fields of the compact one of the key's record `ref`, and a record for it
+ * to take the place of that; nothing refers to either yet. -ENOSPC, -ENOMEM: nothing changed. */
+int torc_hash_build_full(struct torc_keyspace *keyspace, const struct torc_key *key, uint64_t ref,
+                         uint64_t *out_root, uint64_t *out_ref) TORC_MUST_USE;
 
 /* Write the compact block in the handle's scratch memory over that of the key's record `ref`: in
  * place, or into a new record that replaces it. -ENOSPC, -ENOMEM: nothing changed. */
