@@ -227,29 +227,29 @@ int torc_hash_expire(struct torc_keyspace *keyspace, const struct torc_key *key,
                      unsigned conditions, int8_t *out_results)
 {
     assert(when - 1 < TORC_EXPIRY_MAX);
-    const struct change change = {
+    struct change change = {
         .keyspace = keyspace,
         .key = key,
         .fields = fields,
         .n_fields = n_fields,
         .when = when,
         .conditions = conditions,
-        .results = out_results,
     };
+    change.results = out_results;
     return change_times(&change);
 }
 
 int torc_hash_persist(struct torc_keyspace *keyspace, const struct torc_key *key,
                       const struct torc_slice *fields, size_t n_fields, int8_t *out_results)
 {
-    const struct change change = {
+    struct change change = {
         .keyspace = keyspace,
         .key = key,
         .fields = fields,
         .n_fields = n_fields,
         .when = TORC_EXPIRY_NONE,
-        .results = out_results,
     };
+    change.results = out_results;
     return change_times(&change);
 }
 
