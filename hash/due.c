@@ -10,10 +10,11 @@
 #define SLOT_LOG2     4u
 #define SIZE_SHIFT    40u /* in a child: above the reference */
 #define REF_MASK      (((uint64_t)1 << SIZE_SHIFT) - 1)
+#define BYTES_MASK    (((uint64_t)1 << 40) - 1)
+#define TURN_MASK     (((uint64_t)1 << 24) - 1)
 #define USED_MAX      60u /* bits of a hash that choose slots, so a cell has 16 hashes or more */
 #define STEPS_MAX     (USED_MAX / NODE_MAX_LOG2 + 2)
 #define CELL_MIN      (TORC_DUE_CELL_MAX / 16) /* smaller cells are merged */
-#define CELL_USUAL    (TORC_DUE_CELL_MAX / 2)  /* entries of a cell */
 static_assert(TORC_ARENA_REF_BITS <= SIZE_SHIFT, "a reference and a size share 64 bits");
 static_assert(SLOT_LOG2 + NODE_MIN_LOG2 >= TORC_BLOCK_MIN_LOG2, "a node is one block");
 
@@ -86,7 +87,7 @@ static void free_node(struct torc_arena *arena, struct torc_due *due, uint64_t *
 {
     unsigned block_log2 = child_log2(*child) + SLOT_LOG2;
     torc_arena_block_free(arena, *child & REF_MASK, block_log2, TORC_USE_INDEX);
-    due->bytes -= (uint64_t)1 << block_log2;
+    due->bytes = (due->bytes - ((uint64_t)1 << block_log2)) & BYTES_MASK;
     *child = 0;
 }
 
@@ -97,7 +98,7 @@ static int new_node(struct torc_arena *arena, struct torc_due *due, unsigned log
     uint64_t ref;
     int rc = torc_arena_block_alloc(arena, log2 + SLOT_LOG2, TORC_USE_INDEX, &ref);
     if (rc == 0) {
-        due->bytes += (uint64_t)1 << (log2 + SLOT_LOG2);
+        due->bytes = (due->bytes + ((uint64_t)1 << (log2 + SLOT_LOG2))) & BYTES_MASK;
         *out_child = ref | (uint64_t)log2 << SIZE_SHIFT;
     }
     return rc;
@@ -228,13 +229,12 @@ static unsigned next_due(const struct slot *slots, unsigned n, unsigned wanted, 
 }
 
 /* The first hash of a cell that is due. Whoever removes entries in the order of their hashes
- * empties one end of a table while the other is full, and it cannot shrink then. So of many cells
- * they are taken in the order of bit-reversed numbers (van der Corput 1935), as in a scan
- * (hash/table_scan.c): about one number for each cell that was emptied, by what is left. */
-static uint64_t due_hash(const struct torc_arena *arena, const struct torc_due *due, uint64_t now,
-                         uint64_t population)
+ * empties one end of a table while the other is full, and it cannot shrink then. So cells take
+ * turns in the order of bit-reversed numbers (van der Corput 1935), as in a scan
+ * (hash/table_scan.c). */
+static uint64_t due_hash(const struct torc_arena *arena, const struct torc_due *due, uint64_t now)
 {
-    uint64_t wanted = reverse_bits(population / CELL_USUAL);
+    uint64_t wanted = reverse_bits(due->turn);
     uint64_t hash = 0;
     unsigned used = 0;
     for (uint64_t child = due->root; child != 0;) {
@@ -254,7 +254,8 @@ bool torc_due_next(struct torc_arena *arena, struct torc_due *due, uint64_t now,
     if (due->bound > now || due->bound == TORC_EXPIRY_NEVER) {
         return false;
     }
-    uint64_t hash = due_hash(arena, due, now, population);
+    uint64_t hash = due_hash(arena, due, now);
+    due->turn = (due->turn + 1) & TURN_MASK;
     /* Without memory the cell stays as large as it is: then more entries are looked at. */
     int rc = torc_due_reserve(arena, due, hash, population);
     (void)rc;

@@ -28,7 +28,8 @@
 struct torc_due {
     uint64_t bound; /* least of all; TORC_EXPIRY_NEVER: nothing will be due */
     uint64_t root;  /* reference of the root node with its size, 0 none: one cell for all hashes */
-    uint64_t bytes; /* of all nodes */
+    uint64_t bytes : 40; /* of all nodes */
+    uint64_t turn : 24;  /* counts what torc_due_next() gave */
 };
 static_assert(sizeof(struct torc_due) == 24, "part of the roots in the arena");
 
@@ -51,9 +52,8 @@ int torc_due_reserve(struct torc_arena *arena, struct torc_due *due, uint64_t ha
 void torc_due_note(const struct torc_arena *arena, struct torc_due *due, uint64_t hash,
                    uint64_t when);
 
-/* A cell whose bound is at or before `now`, of several one as if by chance: what is removed in this
- * order leaves the table evenly filled. Splits it first, as far as memory allows, while it is too
- * large. False: nothing is due. */
+/* A cell whose bound is at or before `now`; of many, they come in turns spread over all hashes.
+ * Splits it first, as far as memory allows, while it is too large. False: nothing is due. */
 bool torc_due_next(struct torc_arena *arena, struct torc_due *due, uint64_t now,
                    uint64_t population, struct torc_due_cell *out_cell) TORC_MUST_USE;
 
@@ -62,6 +62,18 @@ bool torc_due_next(struct torc_arena *arena, struct torc_due *due, uint64_t now,
  * that are far too large for the population. O(log population). */
 void torc_due_set(struct torc_arena *arena, struct torc_due *due, const struct torc_due_cell *cell,
                   uint64_t bound, uint64_t population);
+
+/* Of more than TORC_DUE_AT_ONCE past entries of a cell, is this one to be removed in this turn?
+ * About half of them are, and the cell stays due. So a table from which very many entries go is
+ * evenly filled at any moment: with whole cells missing it could not shrink, and what is left of it
+ * would lie far from home. */
+#define TORC_DUE_AT_ONCE 8u
+static inline bool torc_due_takes(const struct torc_due *due, uint64_t ref)
+{
+    uint64_t mixed = (ref ^ due->turn * 0xbf58476d1ce4e5b9ull) * 0x9e3779b97f4a7c15ull;
+    mixed = (mixed ^ mixed >> 32) * 0x94d049bb133111ebull;
+    return mixed >> 63 != 0;
+}
 
 /* Free one node. True while there is more; afterwards as after init. From the first call on nothing
  * is due. */

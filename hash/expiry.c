@@ -410,17 +410,23 @@ static void reap_cell(struct torc_keyspace *keyspace, const struct torc_due_cell
     struct cell_visit v = {.keyspace = keyspace, .bound = TORC_EXPIRY_NEVER};
     torc_table_each_between(arena, &root->table, cell->first, cell->last, look, &v);
     *budget -= (unsigned)torc_min_u64(*budget, 1 + v.n_seen);
-    unsigned i = 0;
-    /* One key at least, so that a small budget gets on, too. */
-    while (i < v.n_refs && (i == 0 || *budget > 0)) {
+    bool is_part = v.n_refs > TORC_DUE_AT_ONCE;
+    bool got_on = false;
+    for (unsigned i = 0; i < v.n_refs; i++) {
+        /* One key at least, so that a small budget gets on, too. */
+        if ((is_part && !torc_due_takes(&root->due, v.refs[i])) || (got_on && *budget == 0)) {
+            v.is_more = true;
+            continue;
+        }
+        got_on = true;
         /* The name is in the arena, but it is not looked at once the record is gone. */
         struct torc_key key =
-            torc_keyspace_key(keyspace, torc_record_name(record_at(keyspace, v.refs[i++])));
+            torc_keyspace_key(keyspace, torc_record_name(record_at(keyspace, v.refs[i])));
         unsigned units = (unsigned)torc_max_u64(*budget, 1);
-        v.bound = torc_min_u64(v.bound, reap_record(keyspace, &key, v.refs[i - 1], &units));
+        v.bound = torc_min_u64(v.bound, reap_record(keyspace, &key, v.refs[i], &units));
         *budget = (unsigned)torc_min_u64(*budget, units);
     }
-    if (i == v.n_refs && !v.is_more) {
+    if (!v.is_more) {
         torc_due_set(arena, &root->due, cell, v.bound, root->table.count);
     }
 }

@@ -648,17 +648,24 @@ static unsigned reap_cell(struct torc_arena *arena, struct torc_full *full, uint
 {
     struct reap_visit v = {.arena = arena, .now = now, .bound = TORC_EXPIRY_NEVER};
     torc_table_each_between(arena, &full->table, cell->first, cell->last, look, &v);
+    bool is_part = v.n_refs > TORC_DUE_AT_ONCE;
+    unsigned n_removed = 0;
     for (unsigned i = 0; i < v.n_refs; ++i) {
+        if (is_part && !torc_due_takes(&full->due, v.refs[i])) {
+            v.is_more = true;
+            continue;
+        }
         const uint8_t *record = torc_arena_at(arena, v.refs[i]);
         uint64_t hash = torc_hash_slice(torc_arena_seed(arena), torc_record_name(record));
         torc_table_remove(arena, &full->table, hash, v.refs[i]);
         release(arena, full, v.refs[i]);
+        ++n_removed;
     }
     if (!v.is_more) {
         torc_due_set(arena, &full->due, cell, v.bound, full->table.count);
     }
     *out_seen = v.n_seen;
-    return v.n_refs;
+    return n_removed;
 }
 
 bool torc_full_reap(struct torc_arena *arena, uint64_t root, uint64_t now, unsigned *budget,
