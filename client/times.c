@@ -90,7 +90,7 @@ int torc_timed_key(struct torc *torc, enum torc_op op, struct torc_bytes key, in
     out->op = op;
     out->number = (uint64_t)ms;
     out->strings = strings;
-    out->n_strings = 1 + put_flags(strings + 1, flags, NULL);
+    out->n_strings = 1 + put_flags(strings + 1, flags, "");
     return TORC_OK;
 }
 

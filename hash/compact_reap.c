@@ -27,7 +27,8 @@ static void mark(uint8_t *gone, size_t from, size_t n)
         const size_t bit = from % 64;
         const size_t here = torc_min_u64(n, 64 - bit);
         uint8_t *word = gone + WORD_BYTES * (from / 64);
-        torc_store_u64(word, torc_load_u64(word) | UINT64_MAX >> (64 - here) << bit);
+        const uint64_t ones = here < 64 ? ((uint64_t)1 << here) - 1 : UINT64_MAX;
+        torc_store_u64(word, torc_load_u64(word) | ones << bit);
         from += here;
         n -= here;
     }

@@ -106,7 +106,7 @@ static bool next_part(const struct batch *batch, struct place *place, size_t *ou
 /* Ask for the times of the part at `place`. TORC_EAGAIN: not now. */
 static int ask_times(struct export *export, struct place place, size_t n_pairs)
 {
-    static struct torc_bytes words[4 + TORC_CLI_STREAM_PAIRS_MAX];
+    struct torc_bytes words[4 + TORC_CLI_STREAM_PAIRS_MAX];
     char n_text[NUMBER_BYTES];
     (void)snprintf(n_text, sizeof n_text, "%zu", n_pairs);
     words[0] = torc_str("HPEXPIRETIME");

@@ -82,7 +82,7 @@ static size_t sort_timed(const int64_t *times, size_t n, struct timed *out_timed
 static void put_field_times(FILE *out, struct torc_bytes key, const struct torc_result *hash,
                             size_t at, size_t n, const int64_t *times)
 {
-    struct timed timed[TORC_CLI_STREAM_PAIRS_MAX];
+    struct timed timed[TORC_CLI_STREAM_PAIRS_MAX] = {0};
     size_t n_timed = sort_timed(times, n, timed);
     for (size_t i = 0; i < n_timed;) {
         size_t end = i + 1;

@@ -618,7 +618,7 @@ static void finish(struct bench *b)
     }
     HOLD(b, torc_keyspace_check(b->ks, &why) == 0);
     HOLD(b, torc_arena_used_by(b->arena, TORC_USE_INDEX) == 0);
-    HOLD(b, torc_arena_used(b->arena) <= 2 * ROOT_BYTES);
+    HOLD(b, torc_arena_used(b->arena) <= (uint64_t)2 * ROOT_BYTES);
 }
 
 static void run(const struct course *course)

@@ -38,12 +38,12 @@ struct picks {
 static bool begin(const struct picks *picks, uint64_t n, bool is_repeating)
 {
     struct torc_sink *sink = picks->call->sink;
-    if (is_repeating && n > REPEATING_MAX) {
-        torc_sink_fault(sink, TORC_FAULT_TOO_MANY_PICKS);
-        return false;
-    }
     /* Twice 2^63 - 1 is a number still. */
     if (!torc_call_may_have_items(picks->call, picks->with_values ? 2 * n : n)) {
+        return false;
+    }
+    if (is_repeating && n > REPEATING_MAX) {
+        torc_sink_fault(sink, TORC_FAULT_TOO_MANY_PICKS);
         return false;
     }
     (picks->with_values ? torc_sink_rows : torc_sink_array)(sink, (uint32_t)n);

@@ -68,18 +68,18 @@ struct torc_poller {
     uint64_t second_commands; /* commands up to then */
     uint64_t maintained_at;   /* commands at the last step of maintenance */
     uint64_t settled_at;      /* commands when the last settling was done */
-    bool settled_fully;       /* and whether it was one for long quiet times */
 
     struct torc_batch batch;
     struct torc_source mail_source;
     int epoll_fd;
     unsigned n_busy;        /* sessions that had work in the last round */
+    unsigned quiet_seconds; /* with next to no commands, up to now */
     bool is_stopped;        /* TORC_MAIL_STOP was handled */
     bool flags_are_set;     /* the sessions' sleeping flags */
-    unsigned quiet_seconds; /* with next to no commands, up to now */
     bool has_maintenance;   /* the last step left some */
     bool is_reaping;        /* there is more that is past */
     bool has_settling;      /* in a quiet time */
+    bool settled_fully;     /* the last settling was one for long quiet times */
     bool has_one_cpu;       /* a client cannot run while we spin */
 };
 

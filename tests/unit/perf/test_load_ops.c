@@ -330,17 +330,17 @@ static struct torc_slice word_at(const struct torc_load_request *request, size_t
 START_TEST(times_are_the_same_as_words_and_as_numbers)
 {
     static const struct {
-        enum torc_load_op op;
         size_t head;
         const char *option; /* in front of the time, if any */
+        enum torc_load_op op;
         bool is_absolute;
     } cases[] = {
-        {TORC_LOAD_OP_LOAD_WHOLE_EX, TORC_LOAD_HSETEX_HEAD, "PXAT", true},
-        {TORC_LOAD_OP_LOAD_FIELDS_EX, TORC_LOAD_HSETEX_HEAD, "PX", false},
-        {TORC_LOAD_OP_HSETEX, TORC_LOAD_HSETEX_HEAD, "PX", false},
-        {TORC_LOAD_OP_HSETEX_AT, TORC_LOAD_HSETEX_HEAD, "PXAT", true},
-        {TORC_LOAD_OP_HGETEX, TORC_LOAD_HGETEX_HEAD, "PX", false},
-        {TORC_LOAD_OP_HEXPIRE, TORC_LOAD_HPEXPIRE_HEAD, NULL, false},
+        {TORC_LOAD_HSETEX_HEAD, "PXAT", TORC_LOAD_OP_LOAD_WHOLE_EX, true},
+        {TORC_LOAD_HSETEX_HEAD, "PX", TORC_LOAD_OP_LOAD_FIELDS_EX, false},
+        {TORC_LOAD_HSETEX_HEAD, "PX", TORC_LOAD_OP_HSETEX, false},
+        {TORC_LOAD_HSETEX_HEAD, "PXAT", TORC_LOAD_OP_HSETEX_AT, true},
+        {TORC_LOAD_HGETEX_HEAD, "PX", TORC_LOAD_OP_HGETEX, false},
+        {TORC_LOAD_HPEXPIRE_HEAD, NULL, TORC_LOAD_OP_HEXPIRE, false},
     };
     make_shape("small14", 8, 100);
     spec.ttl_ms = 4321;

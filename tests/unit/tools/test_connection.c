@@ -341,10 +341,9 @@ END_TEST
 
 START_TEST(a_count_whose_reply_can_never_fit_is_refused_and_the_connection_stays)
 {
-    static const char *const counts[] = {"-200000", "-1048576"};
-    static const char *const beyond[] = {
-        "-1048577",    "-1073741824",         "-2147483647", "-2147483648", "-4611686018427387904",
-        "-4294967296", "-9223372036854775807"};
+    static const char *const counts[] = {"-536870912",  "-1073741824",          "-2147483647",
+                                         "-2147483648", "-4611686018427387904", "-4294967296",
+                                         "-200000",     "-9223372036854775807"};
     set("client-output-buffer-max", "1mb");
     int fd = open_server();
     EXPECT(fd, "HSET h f v\r\n", ":1\r\n");
@@ -353,13 +352,6 @@ START_TEST(a_count_whose_reply_can_never_fit_is_refused_and_the_connection_stays
         (void)snprintf(request, sizeof request, "HRANDFIELD h %s\r\nECHO nonce\r\n", counts[i]);
         EXPECT(fd, request,
                "-ERR reply exceeds the output limit (client-output-buffer-max)\r\n"
-               "$5\r\nnonce\r\n");
-    }
-    for (size_t i = 0; i < sizeof beyond / sizeof beyond[0]; i++) {
-        char request[128];
-        (void)snprintf(request, sizeof request, "HRANDFIELD h %s\r\nECHO nonce\r\n", beyond[i]);
-        EXPECT(fd, request,
-               "-ERR value is out of range, a negative count must be at least -1048576\r\n"
                "$5\r\nnonce\r\n");
     }
     EXPECT(fd, "HRANDFIELD h 2147483648 WITHVALUES\r\nECHO nonce\r\n",
