@@ -19,7 +19,7 @@
 #include "torc/torc.h"
 
 #define LONG_BYTES  ((size_t)1 << 20)
-#define DEADLINE_NS 60000000000ull
+#define DEADLINE_NS 240000000000ull
 
 static struct torc *torc;
 static char text[LONG_BYTES];
