@@ -400,7 +400,7 @@ static struct outcome apply(struct torc_arena *arena, struct torc_full *full, co
 static int64_t put_planned(struct torc_arena *arena, struct torc_full *full, const struct put *put,
                            struct put_slot *slots)
 {
-    uint64_t n_new;
+    uint64_t n_new = 0;
     int rc = plan(arena, full, put, slots, &n_new);
     if (rc == 0 && n_new != 0) {
         rc = torc_table_reserve(arena, &full->table, n_new);
